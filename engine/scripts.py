@@ -13,7 +13,7 @@ from engine.core.records.records import JsonValue
 from engine.platform.patterns import BadPattern, Pattern
 
 
-class Part(BaseModel):
+class ScriptPart(BaseModel):
     """A part of a script; unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=False, defer_build=True)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from store.inbox_client import InboxClient
     from store.journals.reader import Reader
     from store.journals.shared_tail import Following, follow
-    from store.journals.tail import Mark, Tail, mark_at
+    from store.journals.tail import HashedRow, Tail, mark_at
     from store.journals.verification import Loss, find_loss, verify
     from store.layout.connection import Durability
     from store.layout.creation import check_free, create_database
@@ -61,7 +61,7 @@ _LAZY_NAMES = {
     "journals.reader": "Reader",
     "journals.shared_tail": "Following follow",
     "leadership.standby": "Standby stand_by",
-    "journals.tail": "Mark Tail mark_at",
+    "journals.tail": "HashedRow Tail mark_at",
     "journals.verification": "Loss find_loss verify",
 }
 _MODULES_BY_NAME = {name: file for file, names in _LAZY_NAMES.items() for name in names.split()}

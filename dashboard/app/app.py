@@ -32,7 +32,7 @@ from dashboard.clean import clean
 from dashboard.deck.deck import LiveScreen
 from dashboard.deck.pace import FLUSH_S, KEY_S, STEP_S, Pace
 from dashboard.deck.places import HOME, places, screen_class_of
-from dashboard.deck.terminal import Terminal
+from dashboard.deck.terminal import TerminalSignals
 from dashboard.deck.view_state import make_view_state
 from dashboard.frame.frame import Frame
 from dashboard.frame.table_screen import TableScreen
@@ -45,7 +45,7 @@ from dashboard.views.words.news import News
 from dashboard.views.words.place import Place
 from dashboard.views.words.tips import DISMISS
 from dashboard.widgets.textual_seams import is_output_waiting, write_to_terminal
-from dashboard.widgets.typing import EnterPassed, InOrder, KeyPassed, TextLine
+from dashboard.widgets.typing import EnterPassed, InOrder, KeyPassed, LineInput
 from engine.platform.garbage import collect_all, collect_young
 
 WARM_S = 1.0
@@ -110,7 +110,7 @@ class QuarterdeckApp(Touring):
         """Look at `db` through `feed`, by default one of its own; see `dashboard.app.running` for the rest."""
         super().__init__(db, readonly=readonly, feed=feed or Feed(db), clock=clock, habits=habits)
         self.settings = settings or Settings()
-        self._terminal = Terminal(self._tell_terminal, self.settings.call)
+        self._terminal = TerminalSignals(self._tell_terminal, self.settings.call)
         self._interrupted_s = -INTERRUPT_S
         self._ask_engine = ask_engine
         self._guide = Guide() if tips else None
@@ -407,7 +407,7 @@ class QuarterdeckApp(Touring):
         elif self._opening is not None:
             self._opening.typed_ahead.append(event)
             event.prevent_default()
-        elif isinstance(line, TextLine):
+        elif isinstance(line, LineInput):
             if not line.has_seen(event) and await line.take(event):
                 event.prevent_default()
         elif event.key == "enter" and line is not None and isinstance(self.screen, Frame):

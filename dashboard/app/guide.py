@@ -9,7 +9,7 @@ from itertools import takewhile
 from dashboard.deck.deck import Deck
 from dashboard.frame.frame import Frame
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.words.tips import Swap, TipContext, Tips, followable_tips
+from dashboard.views.words.tips import SwapOutcome, TipContext, Tips, followable_tips
 from engine.core.events import AgentSwapped, AttemptDone, Event
 from engine.core.state import RunStatus, State
 
@@ -105,12 +105,12 @@ class Guide:
         elif isinstance(event, AttemptDone) and self._swapped is not None and event.agent_id == self._swapped.agent_id:
             self._since_swap.append(event.usage.time_ms)
 
-    def _swap(self, app: Deck) -> Swap | None:
+    def _swap(self, app: Deck) -> SwapOutcome | None:
         if self._swapped is None:
             return None
         since = self._since_swap
         mean_ms = sum(since) / len(since) if len(since) >= MIN_TASKS_SINCE_SWAP else None
-        return Swap(app.feed.names.of(self._swapped.agent_id), self._before_ms, mean_ms)
+        return SwapOutcome(app.feed.names.of(self._swapped.agent_id), self._before_ms, mean_ms)
 
     def _open_report(self, app: Deck, now_ms: int) -> None:
         """Show the report of the first run that ends, once, unless the user is busy on another screen."""

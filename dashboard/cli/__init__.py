@@ -24,8 +24,8 @@ from dashboard.cli.printing.output import (
     REFUSED,
     WORK_FAILED,
     WRONG_USAGE,
-    Failure,
-    Settings,
+    CommandFailure,
+    OutputSettings,
     fail,
     show_failure,
 )
@@ -83,7 +83,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if args is None else args)
     # Read before click parses the line, so that a usage error too is reported as JSON where that was asked for.
-    settings = Settings(json="--json" in words, debug="--debug" in words)
+    settings = OutputSettings(json="--json" in words, debug="--debug" in words)
     _keep_output_from_failing()
     try:
         with one_interrupt():
@@ -96,12 +96,12 @@ def main(args: Sequence[str] | None = None) -> int:
             sys.stderr.write("\n")
         return INTERRUPTED
     except Exception as error:
-        if settings.debug and not isinstance(error, click.ClickException | Failure):
+        if settings.debug and not isinstance(error, click.ClickException | CommandFailure):
             raise
         return _report_error(error, settings)
 
 
-def _invoked(words: list[str], settings: Settings) -> int:
+def _invoked(words: list[str], settings: OutputSettings) -> int:
     if _COMPLETION in os.environ:
         quarterdeck.main(words, "quarterdeck", complete_var=_COMPLETION)
     # Not click's own `main`, which handles closed pipes and Ctrl-C in its own way.
@@ -114,9 +114,9 @@ def _invoked(words: list[str], settings: Settings) -> int:
     return status if isinstance(status, int) else DONE
 
 
-def _report_error(error: Exception, settings: Settings) -> int:
+def _report_error(error: Exception, settings: OutputSettings) -> int:
     failure = failure_of(error)
-    if settings.chosen is not None and isinstance(error, Failure):
+    if settings.chosen is not None and isinstance(error, CommandFailure):
         from dashboard.cli.database import with_team  # loaded once a database is chosen
 
         failure = with_team(failure, settings.chosen)
@@ -147,11 +147,11 @@ def _closed_pipe() -> int:
     return DONE
 
 
-def failure_of(error: BaseException) -> Failure:
+def failure_of(error: BaseException) -> CommandFailure:
     """Return what is shown of `error`."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
-    if isinstance(error, Failure):
+    if isinstance(error, CommandFailure):
         return error
     if isinstance(error, click.ClickException):
         return _of_click(error)
@@ -161,28 +161,28 @@ def failure_of(error: BaseException) -> Failure:
     if isinstance(error, OSError):
         text = error.strerror or str(error)
         if error.filename is None and error.errno in (errno.ENOSPC, errno.EIO):  # what has no name is a standard stream
-            return Failure(
+            return CommandFailure(
                 "os_error", f"what is to be printed cannot be written ({text})", "print it elsewhere", WRONG_USAGE
             )
         where = f": {error.filename}" if error.filename else ""
-        return Failure("os_error", f"{text}{where}", "", WRONG_USAGE)
+        return CommandFailure("os_error", f"{text}{where}", "", WRONG_USAGE)
     first = (str(error).splitlines() or [""])[0]
     text = f"this is a defect in quarterdeck: {type(error).__name__}: {first}"
-    return Failure("internal_error", text, "the same with --debug shows where", WORK_FAILED)
+    return CommandFailure("internal_error", text, "the same with --debug shows where", WORK_FAILED)
 
 
-def _of_click(error: click.ClickException) -> Failure:
+def _of_click(error: click.ClickException) -> CommandFailure:
     hint = ""
     if isinstance(error, click.UsageError) and error.ctx is not None and not isinstance(error, UnknownCommand):
         hint = f"see: {error.ctx.command_path} --help"
     message = " ".join(error.format_message().split()).rstrip(".")
-    return Failure("usage", message[:1].lower() + message[1:], hint, error.exit_code or WRONG_USAGE)
+    return CommandFailure("usage", message[:1].lower() + message[1:], hint, error.exit_code or WRONG_USAGE)
 
 
-def _of_packages(error: BaseException) -> Failure | None:
+def _of_packages(error: BaseException) -> CommandFailure | None:
     """Return the failure for an error class of our packages; a module that is not loaded cannot have raised it."""
     if _is(error, "engine.core.errors", "Refused"):
-        return Failure(str(getattr(error, "code", "refused")), str(error), "", REFUSED)
+        return CommandFailure(str(getattr(error, "code", "refused")), str(error), "", REFUSED)
     for module, base, status in (
         ("store.errors", "StoreError", WRONG_USAGE),
         ("engine.core.errors", "CoreError", WRONG_USAGE),
@@ -194,7 +194,7 @@ def _of_packages(error: BaseException) -> Failure | None:
     ):
         if _is(error, module, base):
             code = getattr(error, "code", None) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(error).__name__).lower()
-            return Failure(str(code), str(error), "", status)
+            return CommandFailure(str(code), str(error), "", status)
     return None
 
 

@@ -12,7 +12,7 @@ import click
 
 from dashboard.clean import clean
 from dashboard.cli.database import check_database, database_of, team_fields, team_in
-from dashboard.cli.printing.output import DONE, WRONG_USAGE, Failure, emit, fail, quoted, say
+from dashboard.cli.printing.output import DONE, WRONG_USAGE, CommandFailure, emit, fail, quoted, say
 from dashboard.cli.sending import perform
 from dashboard.cli.trust import allow_code, trust_list
 from dashboard.engines.process import bound_engine, is_alive
@@ -100,7 +100,7 @@ def _target(ctx: click.Context, *, dry_run: bool) -> Path | None:
     """Return the database to import into; a dry run needs none."""
     try:
         return database_of(ctx, changes=not dry_run)
-    except Failure as failure:
+    except CommandFailure as failure:
         if dry_run and failure.code == "no_database":
             return None
         raise

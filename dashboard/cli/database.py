@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from dashboard.clean import clean
-from dashboard.cli.printing.output import WRONG_USAGE, Failure, Settings, fail, is_interactive, quoted, say
+from dashboard.cli.printing.output import WRONG_USAGE, CommandFailure, OutputSettings, fail, is_interactive, quoted, say
 from dashboard.engines.process import is_alive
 from dashboard.reading.databases import DatabaseInfo, databases, databases_in, folders_to_search
 from dashboard.user.typed_paths import path_typed
@@ -65,13 +65,13 @@ def database_of(ctx: click.Context, *, changes: bool) -> Path:
             _fail_to_choose(running, [database for database in candidates if database.error is None])
         path = running[0].path
         _confirm_only_team(ctx, path, changes=changes)
-    ctx.ensure_object(Settings).chosen = path
+    ctx.ensure_object(OutputSettings).chosen = path
     return path
 
 
 def given_database(ctx: click.Context) -> Path | None:
     """Return the absolute path from `--db` or QUARTERDECK_DB, if either is given."""
-    db = ctx.ensure_object(Settings).db
+    db = ctx.ensure_object(OutputSettings).db
     if db is None and os.environ.get(VARIABLE):
         db = Path(os.environ[VARIABLE])
     return None if db is None else path_typed(db).absolute()
@@ -98,7 +98,7 @@ def team_database(ctx: click.Context, file: "TeamFile") -> Path:
         Files.of(db)
         made_data_folder()
     check_database(db)
-    ctx.ensure_object(Settings).chosen = db
+    ctx.ensure_object(OutputSettings).chosen = db
     return db
 
 
@@ -117,7 +117,7 @@ def path_digest(path: Path) -> str:
     return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:8]
 
 
-def with_team(failure: Failure, db: Path) -> Failure:
+def with_team(failure: CommandFailure, db: Path) -> CommandFailure:
     """Add the team of a database to a failure, except to wrong usage."""
     try:
         state = fold_file(db)
@@ -163,7 +163,7 @@ def _database_here() -> Path | None:
 def _confirm_only_team(ctx: click.Context, db: Path, *, changes: bool) -> None:
     """Report that the only live team is used; before a change, ask for confirmation."""
     if not changes:
-        if not ctx.ensure_object(Settings).json:  # there the answer says it
+        if not ctx.ensure_object(OutputSettings).json:  # there the answer says it
             say(f"the only team that is up: {team_in(db)} ({db})")
     elif not is_interactive():
         reason = f"no team was named, so nothing was changed; the only one that is up is {team_in(db)}"

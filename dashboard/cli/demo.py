@@ -13,8 +13,8 @@ import click
 import dashboard.demo
 from dashboard.cli.database import check_database, given_database, made_data_folder, path_digest
 from dashboard.cli.engines.up import Launched, is_loaded, launch
-from dashboard.cli.printing.output import DONE, INTERRUPTED, Settings, emit, fail, quoted, say
-from dashboard.cli.printing.progress import Progress
+from dashboard.cli.printing.output import DONE, INTERRUPTED, OutputSettings, emit, fail, quoted, say
+from dashboard.cli.printing.progress import ProgressLine
 from dashboard.cli.run import finish, submit
 from dashboard.cli.screen import has_terminal, open_dashboard, reopen_commands, say_how_to_reopen
 from dashboard.cli.trust import allow, assign
@@ -65,7 +65,7 @@ def demo(
     """
     if stdlib and folder is not None:
         fail("usage", "give a folder or --stdlib, not both", "see: quarterdeck demo --help")
-    settings = ctx.ensure_object(Settings)
+    settings = ctx.ensure_object(OutputSettings)
     source_folder, database_name = _folder(folder, stdlib=stdlib)
     db = given_database(ctx)
     if db is None:
@@ -85,7 +85,7 @@ def demo(
         text = f"the crew reads {source_folder}: run {run_id}, engine {launched.pid} on {launched.db}"
         emit(ctx, launched.body() | {"run_id": run_id}, [text, *reopen_commands(launched.db)])
         return DONE
-    progress = Progress(db, run_id, every_s=0.2 if sys.stderr.isatty() else LINE_EVERY_S, always=True)
+    progress = ProgressLine(db, run_id, every_s=0.2 if sys.stderr.isatty() else LINE_EVERY_S, always=True)
     status = finish(ctx, db, run_id, output, progress=progress)
     if status != INTERRUPTED:
         say(f'the crew waits for the next request: quarterdeck run "audit …" --db {quoted(db)}')

@@ -15,7 +15,7 @@ from dashboard.clean import clean
 from dashboard.cli.database import database_of
 from dashboard.cli.group import nearest
 from dashboard.cli.printing.filtering import check_filter, filter_option
-from dashboard.cli.printing.output import DONE, WRONG_USAGE, Settings, fail, say, write_json, write_lines
+from dashboard.cli.printing.output import DONE, WRONG_USAGE, OutputSettings, fail, say, write_json, write_lines
 from dashboard.cli.printing.times import now_in, seq_of
 from dashboard.interrupts import Stop, no_interrupt_lost
 from dashboard.reading.event_search import SearchQuery
@@ -94,7 +94,7 @@ def events(
 ) -> int:
     """Print events, the oldest first; with --json one object a line."""
     path = database_of(ctx, changes=False)
-    as_json = ctx.ensure_object(Settings).json
+    as_json = ctx.ensure_object(OutputSettings).json
     with Reader(path) as reader:
         folds = bool(row_filter) or agent is not None or not as_json
         state = fold_from(reader) if folds else State()

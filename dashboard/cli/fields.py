@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_origin
 
 import click
 
-from dashboard.cli.printing.times import Length, Within
+from dashboard.cli.printing.times import FiniteRange, Length
 from dashboard.views.words.subcommands import Parameter, subcommand_of
 from engine.core.commands import Command
 from engine.core.validation import rules
@@ -34,7 +34,7 @@ class _FieldOption(click.Option):
         return super().get_help_record(ctx)
 
 
-class _Amount(Within):
+class _Amount(FiniteRange):
     """An amount of money, exactly as it was typed."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:

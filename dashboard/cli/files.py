@@ -13,11 +13,11 @@ from pathlib import Path
 import click
 
 from dashboard.cli.database import team_file_here
-from dashboard.cli.printing.output import DONE, WRONG_USAGE, Settings, emit, fail, quoted, write_output
+from dashboard.cli.printing.output import DONE, WRONG_USAGE, OutputSettings, emit, fail, quoted, write_output
 from dashboard.cli.trust import allow, trust_list
 from engine.core.records.values import pluralize
 from engine.models.providers import find_keys, missing_key
-from engine.teamfile import Problem, TeamFile, TeamFileError, json_schema, read_team
+from engine.teamfile import FileFault, TeamFile, TeamFileError, json_schema, read_team
 from engine.teamfile.code import TeamCode
 
 TEMPLATES = ("functions", "research", "code-review", "coding-agents")
@@ -161,7 +161,7 @@ def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool
     model, and are its tool servers started, and ended again.
     """
     if schema:
-        write_output(json.dumps(json_schema(), indent=None if ctx.ensure_object(Settings).json else 2))
+        write_output(json.dumps(json_schema(), indent=None if ctx.ensure_object(OutputSettings).json else 2))
         return DONE
     team = team or team_file_here()
     try:
@@ -210,18 +210,18 @@ def check_code(file: TeamFile) -> None:
         text = f"the code of {file.path} could not be looked at: {last_line}"
         fail("code_failed", text, f"see: quarterdeck check {quoted(file.path)}")
     if problems:
-        faults = [Problem(problem["line"], problem["field"], problem["message"]) for problem in problems]
+        faults = [FileFault(problem["line"], problem["field"], problem["message"]) for problem in problems]
         raise TeamFileError(file.path, faults)
 
 
 def _report_faults(ctx: click.Context, team: Path, error: TeamFileError, file: TeamFile | None = None) -> int:
-    if not ctx.ensure_object(Settings).json:
+    if not ctx.ensure_object(OutputSettings).json:
         raise error
     emit(ctx, _body(team, error.problems, file, trusted=file is not None), None)
     return WRONG_USAGE
 
 
-def _body(team: Path, problems: list[Problem], file: TeamFile | None, *, trusted: bool) -> dict[str, object]:
+def _body(team: Path, problems: list[FileFault], file: TeamFile | None, *, trusted: bool) -> dict[str, object]:
     return {
         "v": 1,
         "kind": "check",

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from dashboard.cli.printing.output import Settings, quoted
+from dashboard.cli.printing.output import OutputSettings, quoted
 from dashboard.interrupts import no_interrupt_lost
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
@@ -142,7 +142,7 @@ def _setting(name: str, kind: Callable[[Any], Any]) -> Callable[[click.Context, 
         if value == "":
             raise click.BadParameter("it is empty; give a path", ctx, parameter)
         if value:
-            setattr(ctx.ensure_object(Settings), name, kind(value))
+            setattr(ctx.ensure_object(OutputSettings), name, kind(value))
         return value
 
     return remember

@@ -16,7 +16,7 @@ import click
 from dashboard.cli.database import database_of, team_fields
 from dashboard.cli.printing.filtering import check_filter, filter_option
 from dashboard.cli.printing.items import Item, agent_item, run_item, supervisor_item, task_item
-from dashboard.cli.printing.output import WRONG_USAGE, Table, emit, fail
+from dashboard.cli.printing.output import WRONG_USAGE, TextTable, emit, fail
 from dashboard.cli.printing.times import now_in
 from dashboard.engines.process import doubt_of
 from dashboard.views.facts.work import now_of_agent, now_of_supervisor, state_of_agent, waiting_reason
@@ -100,7 +100,7 @@ def ps(ctx: click.Context, row_filter: Filter) -> None:
         empty = (
             "no supervisor passes the filter" if row_filter else "no team here yet; start one with: quarterdeck up TEAM"
         )
-        table = Table(_PS_COLUMNS, rows, empty=empty)
+        table = TextTable(_PS_COLUMNS, rows, empty=empty)
         standbys_text = f"; {describe_standbys(standbys)}" if standbys else ""
         loss_text = f"; {pluralize(loss.rows, 'acknowledged event')} missing, see quarterdeck doctor" if loss else ""
         depth_warning = warning_of(state, len(levels_of(state)))
@@ -139,7 +139,7 @@ def agents(ctx: click.Context, under: str | None, row_filter: Filter, *, by_cate
     check_filter(row_filter)
     items = [agent_item(state, agent, counts) for agent in matching_agents]
 
-    def make_table() -> Table:
+    def make_table() -> TextTable:
         rows = [
             (
                 item["name"],
@@ -158,14 +158,14 @@ def agents(ctx: click.Context, under: str | None, row_filter: Filter, *, by_cate
         ]
         columns = ["AGENT", "UNDER", "GEN", "STATE", "QUEUE", "DONE", "FAIL", "OK", "P50", "TOKENS", "NOW"]
         none = "no agent passes the filter" if row_filter else "no agents yet; add some with: quarterdeck add FILE"
-        return Table(columns, rows, empty=none, right=_RIGHT_ALIGNED)
+        return TextTable(columns, rows, empty=none, right=_RIGHT_ALIGNED)
 
     emit(
         ctx, look.body("agents", items), partial(_track_records, state, matching_agents) if by_category else make_table
     )
 
 
-def _track_records(state: State, agents: Sequence[Agent]) -> Table:
+def _track_records(state: State, agents: Sequence[Agent]) -> TextTable:
     """Return what came of the work of agents in each category, a line each."""
     rows = []
     for agent in agents:
@@ -187,7 +187,7 @@ def _track_records(state: State, agents: Sequence[Agent]) -> Table:
                 )
             )
     columns = ["AGENT", "UNDER", "CATEGORY", "DONE", "FAIL", "CANCELLED", "OK", "TIME EACH", "USD EACH", "COST"]
-    return Table(columns, rows, empty="no agent has worked yet", right=_RIGHT_ALIGNED)
+    return TextTable(columns, rows, empty="no agent has worked yet", right=_RIGHT_ALIGNED)
 
 
 @click.command("tasks")
@@ -209,7 +209,7 @@ def tasks(ctx: click.Context, run_id: str | None, *, every: bool, row_filter: Fi
     columns = ["TASK", "RUN", "STATE", "TITLE", "AGENT", "TRIES", "TOOK", "WHY"]
     none = "no open task passes the filter" if row_filter else "no open tasks"
     empty = f"{none}; those of finished runs: quarterdeck tasks --all"
-    table = Table(columns, [cells for _, cells in lines], empty=empty, right=_RIGHT_ALIGNED)
+    table = TextTable(columns, [cells for _, cells in lines], empty=empty, right=_RIGHT_ALIGNED)
     emit(ctx, look.body("tasks", [item for item, _ in lines]), table)
 
 
@@ -274,7 +274,7 @@ def runs(ctx: click.Context, *, open_only: bool, row_filter: Filter) -> None:
     check_filter(row_filter)
     items = [run_item(run, engine_alive=look.working) for run in listed]
 
-    def make_table() -> Table:
+    def make_table() -> TextTable:
         rows = [
             (
                 item["id"],
@@ -292,7 +292,7 @@ def runs(ctx: click.Context, *, open_only: bool, row_filter: Filter) -> None:
         columns = ["RUN", "STATE", "STRATEGY", "DONE", "AT", "TOOK", "TOKENS", "REQUEST", "ERROR"]
         begin = 'give the team a request: quarterdeck run "…"'
         none = f"no open runs; {begin}" if open_only else f"no runs yet; {begin}"
-        return Table(columns, rows, empty="no run passes the filter" if row_filter else none, right=_RIGHT_ALIGNED)
+        return TextTable(columns, rows, empty="no run passes the filter" if row_filter else none, right=_RIGHT_ALIGNED)
 
     emit(ctx, look.body("runs", items), make_table)
 

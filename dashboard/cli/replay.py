@@ -10,7 +10,7 @@ import anyio
 import click
 
 from dashboard.cli.database import database_of
-from dashboard.cli.printing.output import DONE, WORK_FAILED, WRONG_USAGE, Table, emit, fail
+from dashboard.cli.printing.output import DONE, WORK_FAILED, WRONG_USAGE, TextTable, emit, fail
 from dashboard.cli.replay_with_model import one_line, rerun_with_model
 from dashboard.cli.trust import trust_list
 from dashboard.reading.replayed import describe_replay
@@ -61,7 +61,7 @@ def _format_replay(replay: Replay) -> list[str]:
     table = (
         ()
         if difference is None
-        else Table(
+        else TextTable(
             ("WAS", "NOW"), [(one_line(difference.was, _MAX_CHARACTERS), one_line(difference.now, _MAX_CHARACTERS))]
         ).lines()
     )

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.printing.output import DONE, WRONG_USAGE, Table, emit, fail, say
-from dashboard.cli.printing.progress import Progress, RunEnd, await_run, end_of
+from dashboard.cli.printing.output import DONE, WRONG_USAGE, TextTable, emit, fail, say
+from dashboard.cli.printing.progress import ProgressLine, RunEnd, await_run, end_of
 from dashboard.cli.sending import perform
 from dashboard.cli.steps import parts_of, step_item
 from dashboard.engines.process import bound_engine
@@ -93,7 +93,7 @@ def _fork_and_run(db: Path, run_id: str, *, model: str, task_id: str, key: str, 
         if spec != state.spec_of(agent):
             perform(into, SwapAgent(agent=at(agent.id), spec=spec), _WITHIN_S, silent=_SILENT)
         perform(into, Resume(target=at(run_id)), _WITHIN_S, silent=_SILENT)
-        return new_fork, await_run(into, run_id, Progress(into, run_id, every_s=0.2))
+        return new_fork, await_run(into, run_id, ProgressLine(into, run_id, every_s=0.2))
 
 
 def _present_step(pair: Pair) -> Step:
@@ -125,7 +125,7 @@ def _format_comparison(run_id: str, pairs: list[Pair], outputs: list[str | None]
     old_output, new_output = map(one_line, outputs)
     rows.append(("" if outputs[0] == outputs[1] else "≠", run_id, "output", old_output, new_output))
     head = f"{run_id} with {model}: {pluralize(differing, 'step')} of {len(pairs)} differ"
-    return [head, *Table(("", "TASK", "STEP", "WAS", f"WITH {model}"), rows).lines()]
+    return [head, *TextTable(("", "TASK", "STEP", "WAS", f"WITH {model}"), rows).lines()]
 
 
 def _describe_step(step: Step | None) -> str:

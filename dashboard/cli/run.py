@@ -15,14 +15,14 @@ from dashboard.cli.printing.output import (
     NO_ENGINE,
     WORK_FAILED,
     WRONG_USAGE,
-    Settings,
+    OutputSettings,
     emit,
     fail,
     quoted,
     say,
     write_output,
 )
-from dashboard.cli.printing.progress import Progress, RunEnd, await_run, end_of
+from dashboard.cli.printing.progress import ProgressLine, RunEnd, await_run, end_of
 from dashboard.cli.sending import check_outcome, client_on, outcome_body
 from dashboard.engines.client import CommandReply
 from dashboard.engines.process import bound_engine, is_alive
@@ -127,7 +127,7 @@ def finish(
     output: Path | None,
     *,
     bound: bool = False,
-    progress: Progress | None = None,
+    progress: ProgressLine | None = None,
     follows: AbstractContextManager[None] | None = None,
 ) -> int:
     """Wait for a run, write its output to a file or stdout, and return the exit status.
@@ -138,7 +138,7 @@ def finish(
         progress: Reports the progress; a changing line by default.
         follows: Shows the stream of the run, in place of that line, while it is open.
     """
-    progress = progress or Progress(db, run_id, every_s=0.2, quiet=follows is not None)
+    progress = progress or ProgressLine(db, run_id, every_s=0.2, quiet=follows is not None)
     try:
         with no_interrupt_lost(), follows or nullcontext():
             run_end = await_run(db, run_id, progress)
@@ -168,13 +168,13 @@ def write_end(ctx: click.Context, db: Path, run_end: RunEnd, output: Path | None
                 WRONG_USAGE,
             )
         suffix = f"; wrote {output}"
-    if ctx.ensure_object(Settings).json:
+    if ctx.ensure_object(OutputSettings).json:
         emit(ctx, run_end.body() | team_fields(db), None)
     elif output is None and text:
         write_output(text.removesuffix("\n"))
     if run_end.status != "done":
         fail(f"run_{run_end.status}", f"{run_of} {_describe_failure(run_end)}", "", WORK_FAILED)
-    if not ctx.ensure_object(Settings).json:
+    if not ctx.ensure_object(OutputSettings).json:
         say(f"{run_of} is done{suffix}")
     return DONE
 
@@ -193,7 +193,7 @@ def _submit_and_report(
 
 
 def _is_json(ctx: click.Context) -> bool:
-    return ctx.ensure_object(Settings).json
+    return ctx.ensure_object(OutputSettings).json
 
 
 def still_running(run_id: str, db: Path) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from dashboard.cli.database import VARIABLE, database_of
-from dashboard.cli.printing.output import WRONG_USAGE, Failure, Settings, fail, quoted, say
+from dashboard.cli.printing.output import WRONG_USAGE, CommandFailure, OutputSettings, fail, quoted, say
 from dashboard.engines.process import is_alive
 from dashboard.views.words.place import NoPlace
 from engine.platform.garbage import collect_rarely, keep_memory_small
@@ -37,12 +37,12 @@ INVITATION = (
 
 def open_chosen_dashboard(ctx: click.Context, *, readonly: bool, place: str | None = None) -> int:
     """Open the dashboard and return its exit status once it is closed."""
-    settings = ctx.ensure_object(Settings)
+    settings = ctx.ensure_object(OutputSettings)
     if settings.json:
         fail("usage", "the dashboard has no JSON", "ask with a command: quarterdeck ps --json")
     try:
         db = database_of(ctx, changes=False)
-    except Failure as failure:
+    except CommandFailure as failure:
         if failure.code != "no_database":
             raise
         say(*_WELCOME.splitlines())

@@ -14,7 +14,7 @@ import click
 from dashboard.cli.database import database_of, team_fields
 from dashboard.cli.fields import built, takes
 from dashboard.cli.printing.output import DONE, NO_ENGINE, REFUSED, emit, fail, quoted
-from dashboard.cli.printing.times import Within
+from dashboard.cli.printing.times import FiniteRange
 from dashboard.engines.client import Client, CommandReply
 from dashboard.views.header import program_line
 from dashboard.views.words.subcommands import subcommand_of
@@ -50,7 +50,7 @@ def sending_options(command: F) -> F:
     for option in (
         click.option(
             "--timeout",
-            type=Within(0, 86_400),
+            type=FiniteRange(0, 86_400),
             default=TIMEOUT_S,
             show_default=True,
             metavar="S",

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from dashboard.cli.printing.output import DONE, WORK_FAILED, emit, say
-from dashboard.cli.printing.times import Within
+from dashboard.cli.printing.times import FiniteRange
 
 if TYPE_CHECKING:
-    from engine.simulation.report import Report
+    from engine.simulation.report import SimulationReport
 
 SAY_EVERY_S = 5.0
 SEEDS = 20
@@ -26,7 +26,7 @@ SEEDS = 20
 @click.option("--seed", type=click.IntRange(0), help="One history, by the seed that a failure prints.")
 @click.option(
     "--hours",
-    type=Within(0.1, 1_000),
+    type=FiniteRange(0.1, 1_000),
     default=6.0,
     show_default=True,
     help="For how long requests and commands come; each goes on until its work has ended.",
@@ -52,10 +52,10 @@ def simulate(ctx: click.Context, team: Path | None, *, seeds: int, seed: int | N
     return WORK_FAILED if report.counterexample is not None else DONE
 
 
-def _progress(seeds: int) -> "Callable[[Report], None]":
+def _progress(seeds: int) -> "Callable[[SimulationReport], None]":
     said_s = time.monotonic()
 
-    def report_progress(report: "Report") -> None:
+    def report_progress(report: "SimulationReport") -> None:
         nonlocal said_s
         if sys.stderr.isatty() and time.monotonic() - said_s >= SAY_EVERY_S:
             said_s = time.monotonic()

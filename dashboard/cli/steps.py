@@ -10,7 +10,7 @@ import click
 
 from dashboard.cli.database import database_of, team_fields
 from dashboard.cli.printing.items import Item
-from dashboard.cli.printing.output import DONE, WRONG_USAGE, Table, emit, fail, quoted, say
+from dashboard.cli.printing.output import DONE, WRONG_USAGE, TextTable, emit, fail, quoted, say
 from dashboard.cli.printing.times import seq_of
 from dashboard.views.past import fork_moment
 from dashboard.views.words.amounts import duration, money, pluralize
@@ -38,7 +38,7 @@ def steps(ctx: click.Context, task: str) -> None:
             fail("unknown_work", f"there is no task {task!r}", "list them: quarterdeck tasks --all", WRONG_USAGE)
     items = [step_item(step) for step in task_steps]
 
-    def make_table() -> Table:
+    def make_table() -> TextTable:
         rows = [
             (
                 step.attempt,
@@ -54,7 +54,7 @@ def steps(ctx: click.Context, task: str) -> None:
             for step in task_steps
         ]
         columns = ("TRY", "STEP", "WHAT", "MODEL", "OUTPUT", "IN", "OUT", "USD", "TOOK")
-        return Table(columns, rows, empty=f"{task_id} has recorded no step", right=frozenset({"TOOK", "USD"}))
+        return TextTable(columns, rows, empty=f"{task_id} has recorded no step", right=frozenset({"TOOK", "USD"}))
 
     emit(ctx, {"v": 1, "kind": "steps", **team_fields(db), "items": items}, make_table)
 

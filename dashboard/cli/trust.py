@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dashboard.cli.database import data_folder
-from dashboard.cli.printing.output import REFUSED, WRONG_USAGE, Table, emit, fail, is_interactive, quoted, say
+from dashboard.cli.printing.output import REFUSED, WRONG_USAGE, TextTable, emit, fail, is_interactive, quoted, say
 from dashboard.cli.sending import Sending
 from dashboard.views.words.amounts import pluralize
 from engine.core.documents.document import references_in
@@ -126,7 +126,7 @@ def _show_list(ctx: click.Context) -> None:
     entries = trust_list().entries()
     body = {"v": 1, "kind": "trust", "items": [asdict(entry) | {"db": entry.db or None} for entry in entries]}
     rows = [(entry.path, entry.sha256[:12], len(entry.references), len(entry.files), entry.db) for entry in entries]
-    emit(ctx, body, Table(("FILE", "CONTENT", "REFERENCES", "FILES", "FOR"), rows, empty="no file is trusted"))
+    emit(ctx, body, TextTable(("FILE", "CONTENT", "REFERENCES", "FILES", "FOR"), rows, empty="no file is trusted"))
 
 
 def _revoke(ctx: click.Context, team: Path) -> None:

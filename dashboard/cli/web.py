@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from dashboard.cli.database import database_of, team_in
-from dashboard.cli.printing.output import DONE, INTERRUPTED, Settings, emit, fail, say
+from dashboard.cli.printing.output import DONE, INTERRUPTED, OutputSettings, emit, fail, say
 from dashboard.cli.printing.times import seconds
-from dashboard.web.gate import Gate, is_loopback
+from dashboard.web.gate import HostNames, is_loopback
 from engine.platform.garbage import collect_rarely
 from store import Reader
 
@@ -80,7 +80,7 @@ def serve(
     from dashboard.web.server import ServerOptions
 
     collect_rarely()
-    gate = Gate(host, tuple(hosts), tls=context is not None)
+    gate = HostNames(host, tuple(hosts), tls=context is not None)
     terms = ServerOptions(db=db, gate=gate, role=role, sessions=sessions, idle_s=idle_s, title=team_in(db))
     listener = _LinkPrinter(ctx, terms)
     try:
@@ -99,7 +99,7 @@ class _LinkPrinter:
 
     def listening(self, link: str) -> None:
         """Say that it listens, and the first link."""
-        if self._ctx.ensure_object(Settings).json:
+        if self._ctx.ensure_object(OutputSettings).json:
             emit(self._ctx, {"v": 1, "kind": "serve", "link": link, "pid": os.getpid(), "role": self._terms.role}, None)
             return
         rights_text = (
@@ -112,7 +112,7 @@ class _LinkPrinter:
 
     def signed_in(self, where: str, link: str) -> None:
         """Say who has signed in, and the next link."""
-        if self._ctx.ensure_object(Settings).json:
+        if self._ctx.ensure_object(OutputSettings).json:
             emit(self._ctx, {"v": 1, "kind": "signed_in", "from": where, "link": link}, None)
         else:
             say(f"signed in from {where}; the next browser:  {link}")

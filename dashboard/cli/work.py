@@ -12,7 +12,7 @@ from dashboard.clean import clean
 from dashboard.cli.database import database_of, team_fields
 from dashboard.cli.fields import built, takes
 from dashboard.cli.printing.filtering import check_filter, filter_option
-from dashboard.cli.printing.output import DONE, Table, emit, is_interactive, say
+from dashboard.cli.printing.output import DONE, TextTable, emit, is_interactive, say
 from dashboard.cli.printing.times import now_in, seconds
 from dashboard.cli.sending import Sending, change, plain, send_and_report, sending_options
 from dashboard.cli.steps import json_given
@@ -124,7 +124,7 @@ def inbox(ctx: click.Context, row_filter: Filter) -> None:
         columns = ("ID", "ABOUT", "OF", "ASKED", "ANSWERS", "ELSE", "QUESTION")
         empty = "no question passes the filter" if row_filter else "no question waits for an answer"
         return [
-            *Table(columns, rows, empty=empty).lines(),
+            *TextTable(columns, rows, empty=empty).lines(),
             *(line for escalation in waiting for line in _call_lines(escalation)),
         ]
 
@@ -185,7 +185,7 @@ def grants(ctx: click.Context, revoke: str | None) -> int:
         {**{name: getattr(grant, name) for name in fields}, "agent": name_of(state, grant.agent_id)} for grant in grants
     ]
 
-    def make_table() -> Table:
+    def make_table() -> TextTable:
         rows = [
             (
                 grant.id,
@@ -196,7 +196,7 @@ def grants(ctx: click.Context, revoke: str | None) -> int:
             )
             for grant in grants
         ]
-        return Table(("ID", "AGENT", "TOOL", "CALLS ARE", "SINCE"), rows, empty="nothing is granted")
+        return TextTable(("ID", "AGENT", "TOOL", "CALLS ARE", "SINCE"), rows, empty="nothing is granted")
 
     emit(ctx, {"v": 1, "kind": "grants", **team_fields(db, state), "seq": state.seq, "items": items}, make_table)
     return DONE

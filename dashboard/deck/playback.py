@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dashboard.views.past import Moment
+from dashboard.views.past import PastMoment
 from engine.core.state import State
 
 if TYPE_CHECKING:
@@ -62,12 +62,12 @@ class Playback:
         """Why the last requested moment cannot be shown."""
         return self._past.trouble if self._past is not None else None
 
-    def moment(self, live_seq: int, now_ms: int) -> Moment | None:
+    def moment(self, live_seq: int, now_ms: int) -> PastMoment | None:
         """Return the moment that is shown; None for the newest event."""
         if (past := self.past) is None:
             return None
         at_ms = max(past.state.at_ms, self._at_ms or 0)
-        return Moment(past.state.seq, at_ms, live_seq, now_ms, speed=self._speed)
+        return PastMoment(past.state.seq, at_ms, live_seq, now_ms, speed=self._speed)
 
     def to_seq(self, seq: int) -> None:
         """Show the moment after an event."""

@@ -15,7 +15,7 @@ def window_title(team: str, needs: int) -> str:
     return clean(f"{f'⚑{needs} ' if needs else ''}{team}")[:_MAX_TITLE_CHARACTERS]
 
 
-class Terminal:
+class TerminalSignals:
     """Sets the title, and calls the operator when the number of needs grows.
 
     Args:

@@ -14,7 +14,7 @@ from dashboard.views.view_state import ViewState
 from dashboard.views.words.keyed import fill_keys
 from engine.core.errors import CoreError
 from store import Reader, StoreError
-from store.journals.records import Span
+from store.journals.records import EventSpan
 
 if TYPE_CHECKING:
     from engine.history.forking import Fork
@@ -36,7 +36,7 @@ class TimeTravel(BackgroundReading):
     def __init__(self, db: Path, feed: Feed, clock: Callable[[], int]) -> None:
         super().__init__(db, feed, clock)
         self.playback = Playback(db, ready=self._on_past_ready, check_same_file=feed.check_same_file)
-        self.spans: Sequence[Span] = ()
+        self.spans: Sequence[EventSpan] = ()
         """Summaries of the whole file."""
         self._summaries = Summaries()
         self._summed_ms, self._summed_seq, self._summing = 0, -1, False
@@ -139,14 +139,14 @@ class TimeTravel(BackgroundReading):
             return
         self._summing, self._summed_ms, self._summed_seq = True, now_ms, seq
 
-        def receive(spans: Sequence[Span]) -> None:
+        def receive(spans: Sequence[EventSpan]) -> None:
             is_first = not self.spans
             self._summing, self.spans = False, spans
             if is_first or self.animation_level != "none":  # else the bar is redrawn with the next clock tick
                 self.flush()
                 self.show_time()
 
-        def work(reader: Reader) -> Sequence[Span]:
+        def work(reader: Reader) -> Sequence[EventSpan]:
             self._summaries.read(reader, columns=FINEST_COLUMNS)
             return self._summaries.spans()
 

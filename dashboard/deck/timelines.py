@@ -76,7 +76,7 @@ def catch_up(lanes: Lanes, recent: Sequence[Entry]) -> bool:
     return True
 
 
-class History:
+class TimelineHistory:
     """The lanes of one database: of its whole history, and in smaller slots of a zoomed part."""
 
     def __init__(self, deck: Deck, changed: Callable[[], None]) -> None:

@@ -9,7 +9,7 @@ from dashboard.reading.feed import Feed
 from dashboard.views.header import engine_time_ms, gone_since_ms
 from dashboard.views.measures.digest import Digest, make_digest
 from dashboard.views.measures.queues import EVERY_MS, waiting_of
-from dashboard.views.past import Moment, rate_of
+from dashboard.views.past import PastMoment, rate_of
 from dashboard.views.situation import Situation
 from dashboard.views.view_state import ViewState
 from engine.core.state import State
@@ -74,7 +74,7 @@ def _digest_of(state: State, before: ViewState | None, *, working: bool = True) 
     return counts if counts is not None and same else make_digest(state, working=working)
 
 
-def _past_view(playback: "Past", past: Moment, now: Situation, before: ViewState | None) -> ViewState:
+def _past_view(playback: "Past", past: PastMoment, now: Situation, before: ViewState | None) -> ViewState:
     """Return the view of a past moment, without facts of the present such as live texts and the engine."""
     rate = rate_of(playback.recent, past.at_ms)
     situation = replace(now, engine=None, standbys=(), now_ms=past.at_ms, events_per_s=rate, behind=0, opening=False)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from dashboard.demo.files import Listing
+from dashboard.demo.files import AuditedFiles
 from dashboard.demo.imports import cycles, module_name, nearest
 from dashboard.demo.markdown import bullets, code, place, prose, share, size, table
 from engine.core.records.values import pluralize
@@ -35,7 +35,7 @@ def _alike(entries: Entries) -> str:
     return f"\n### Nearly alike\n\n{table(('Alike', 'Here', 'And here'), cells)}" if cells else ""
 
 
-def what_is_here(entries: Entries, listing: Listing) -> dict[str, Any]:
+def what_is_here(entries: Entries, listing: AuditedFiles) -> dict[str, Any]:
     """Files, languages, the largest files, and what is odd about their bytes."""
     languages: dict[str, Counter[str]] = {}
     for entry in entries:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from dashboard.demo.history import GitFailed, run_git
+from dashboard.demo.history import GitUnavailable, run_git
 from dashboard.demo.source import MAX_FILE_BYTES
 
 MAX_FILES = 20_000
@@ -23,7 +23,7 @@ _FILLERS = frozenset({
 
 
 @dataclass(slots=True)
-class Listing:
+class AuditedFiles:
     """The files to audit, relative to the audited folder and in a stable order, and what is skipped."""
 
     files: list[str] = field(default_factory=list)
@@ -35,13 +35,13 @@ class Listing:
         return [name for name in self.files if not suffixes or name.lower().endswith(suffixes)]
 
 
-def list_files(folder: Path, under: str = "", *, max_files: int = MAX_FILES) -> Listing:
+def list_files(folder: Path, under: str = "", *, max_files: int = MAX_FILES) -> AuditedFiles:
     """List what is to be audited in `folder`, or in a folder or file inside it; blocking.
 
     What `under` names is audited even if git ignores it. Raises OSError if it cannot be read.
     """
     (folder / under).lstat()
-    listing = Listing()
+    listing = AuditedFiles()
     names = _names_of_git(folder, under, listing) or _names_of_walk(folder, under, listing)
     for name in sorted(names):
         reason = _refusal(folder / name)
@@ -55,20 +55,20 @@ def list_files(folder: Path, under: str = "", *, max_files: int = MAX_FILES) -> 
     return listing
 
 
-def _names_of_git(folder: Path, under: str, listing: Listing) -> set[str]:
+def _names_of_git(folder: Path, under: str, listing: AuditedFiles) -> set[str]:
     """Return what git lists; nothing where there is no repository, or where it ignores the whole place."""
     command = ("ls-files", "-z", "--exclude-standard", "--others")
     try:
         listed = run_git(folder, *command, "--cached", "--", under or ".")
         ignored = run_git(folder, *command, "--ignored", "--directory", "--", under or ".") if listed else b""
-    except GitFailed:
+    except GitUnavailable:
         return set()
     reason = "ignored by .gitignore"
     listing.skipped += [(name.decode("utf-8", "backslashreplace"), reason) for name in ignored.split(b"\0") if name]
     return {os.fsdecode(name) for name in listed.split(b"\0") if name}
 
 
-def _names_of_walk(folder: Path, under: str, listing: Listing) -> set[str]:
+def _names_of_walk(folder: Path, under: str, listing: AuditedFiles) -> set[str]:
     names = set[str]() if (folder / under).is_dir() else {under}
     for place, folders, files in os.walk(folder / under):
         base = Path(place).relative_to(folder)
@@ -105,7 +105,7 @@ class RequestRefused(Exception):
     """A request that the crew does not understand or must not follow; the message says what it takes instead."""
 
 
-class Target(NamedTuple):
+class AuditTarget(NamedTuple):
     """What to audit."""
 
     folder: Path
@@ -114,7 +114,7 @@ class Target(NamedTuple):
     """Folder or file inside it, relative; empty for all."""
 
 
-def target_of(request: str, folder: str) -> Target:
+def target_of(request: str, folder: str) -> AuditTarget:
     """Resolve what a request asks to audit in the crew's folder; blocking.
 
     It is `audit`, or `audit NAME` with a path inside the folder, a dotted module or just a name; else it is refused.
@@ -130,8 +130,8 @@ def target_of(request: str, folder: str) -> Target:
         if "\0" in name or not path.is_relative_to(root):
             raise RequestRefused(f"{name[:200]!r} is outside the folder of this crew; start `quarterdeck demo` there")
         if os.access(path, os.F_OK):  # false also for a name that no file can have
-            return Target(root, str(path.relative_to(root)) if path != root else "")
-    return Target(root, _best_match(root, plain))
+            return AuditTarget(root, str(path.relative_to(root)) if path != root else "")
+    return AuditTarget(root, _best_match(root, plain))
 
 
 def _best_match(root: Path, name: str) -> str:

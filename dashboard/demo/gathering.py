@@ -40,7 +40,7 @@ class Gathered:
 
 
 @dataclass(slots=True)
-class Clock:
+class LeadTimeLimit:
     """The time limit of a lead; without the option `within_s` there is none.
 
     Each reading is a recorded step, so that a restart makes the same decisions. The clock goes on from the last one,
@@ -74,7 +74,7 @@ class Clock:
 
 
 async def gather(
-    ctx: Context, capability: str, items: Iterable[dict[str, Any]], *, clock: Clock, total: int | None = None
+    ctx: Context, capability: str, items: Iterable[dict[str, Any]], *, clock: LeadTimeLimit, total: int | None = None
 ) -> Gathered:
     """Delegate items to the agents of a capability, in waves, and collect the results in the order of the items.
 

@@ -31,7 +31,7 @@ _VARIABLES = {
 }
 
 
-class GitFailed(Exception):
+class GitUnavailable(Exception):
     """Git could not answer: not installed, not a repository, one it does not trust, or too slow; it says why."""
 
     def __init__(self, reason: str) -> None:
@@ -49,12 +49,12 @@ def run_git(folder: Path, *arguments: str, timeout_s: float = 60.0) -> bytes:
             command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s, check=False
         )
     except OSError as error:
-        raise GitFailed(error.strerror or str(error)) from error
+        raise GitUnavailable(error.strerror or str(error)) from error
     except subprocess.TimeoutExpired as error:
-        raise GitFailed(f"no answer within {timeout_s:g} s") from error
+        raise GitUnavailable(f"no answer within {timeout_s:g} s") from error
     if process.returncode:
         lines = process.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise GitFailed(lines[0] if lines else f"ended with status {process.returncode}")
+        raise GitUnavailable(lines[0] if lines else f"ended with status {process.returncode}")
     return process.stdout
 
 
@@ -87,7 +87,7 @@ def read(folder: str, under: str) -> dict[str, Any]:
             "--",
             under or ".",
         )
-    except GitFailed as error:
+    except GitUnavailable as error:
         return {"why_not": error.reason.removeprefix("fatal: ")}
     commits = list(commits_in(log))
     return summary(commits) if commits else {"why_not": "no commit touches this folder"}

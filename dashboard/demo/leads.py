@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import anyio.to_thread
 
 from dashboard.demo import chapters, documentation, history
-from dashboard.demo.files import Listing, Target, list_files, target_of
-from dashboard.demo.gathering import Clock, Gathered, gather, in_order, together
+from dashboard.demo.files import AuditedFiles, AuditTarget, list_files, target_of
+from dashboard.demo.gathering import Gathered, LeadTimeLimit, gather, in_order, together
 from dashboard.demo.report import report, sections_in, with_summary
 from dashboard.demo.source import SourceRefused, read_bytes
 from engine.core.records.values import pluralize
@@ -39,9 +39,9 @@ class Survey(NamedTuple):
     """What a lead examines."""
 
     ctx: Context
-    target: Target
-    listing: Listing
-    clock: Clock
+    target: AuditTarget
+    listing: AuditedFiles
+    clock: LeadTimeLimit
 
     async def gather(self, capability: str, names: Sequence[str], batch: int) -> Gathered:
         """Delegate files, `batch` in an item, or more where all of them would make more than MAX_ITEMS."""
@@ -60,7 +60,7 @@ async def survey_of(task: Task, ctx: Context) -> Survey:
     """Resolve the request and list the files, off the loop; raises RequestRefused if it names nothing in the folder."""
     target = await anyio.to_thread.run_sync(target_of, str(task.request), str(task.folder))
     listing = await anyio.to_thread.run_sync(list_files, target.folder, target.under)
-    return Survey(ctx, target, listing, Clock(ctx))
+    return Survey(ctx, target, listing, LeadTimeLimit(ctx))
 
 
 async def section(

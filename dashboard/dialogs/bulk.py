@@ -8,7 +8,7 @@ from textual.widgets import Input
 from dashboard.dialogs.dialog import Answer, Dialog, DialogText
 from dashboard.views.changes.bulk import (
     Bulk,
-    Part,
+    BulkChange,
     describe_reached,
     describe_refused,
     name_lines,
@@ -21,7 +21,7 @@ from dashboard.views.drawing.rows import Cell
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.parsers import LineQuestion, Mistyped
-from dashboard.widgets.typing import TextLine
+from dashboard.widgets.typing import LineInput
 from engine.core.commands import Cancel, Command
 from engine.core.records.records import copy_with
 
@@ -35,7 +35,7 @@ class BulkDialog(Dialog):
     def __init__(self, bulk: Bulk) -> None:
         super().__init__()
         self._bulk = bulk
-        self._parts: list[Part] = []
+        self._parts: list[BulkChange] = []
         self.chosen_commands: list[Command] = []
         """The confirmed commands."""
         self._next_ms = 0
@@ -53,7 +53,7 @@ class BulkDialog(Dialog):
     def inside(self) -> Iterable[Widget]:
         yield DialogText(id="told")
         if self._cancels:
-            yield TextLine(placeholder="why; else: cancelled by the operator", id="reason")
+            yield LineInput(placeholder="why; else: cancelled by the operator", id="reason")
 
     def begin(self) -> None:
         super().begin()
@@ -110,7 +110,7 @@ class BulkLineDialog(BulkDialog):
         return self._line.title.format(pluralize(len(self._targets), "marked row"))
 
     def inside(self) -> Iterable[Widget]:
-        yield TextLine(placeholder=self._line.placeholder, id="line")
+        yield LineInput(placeholder=self._line.placeholder, id="line")
         yield DialogText(id="told")
 
     def begin(self) -> None:

@@ -29,7 +29,7 @@ from dashboard.widgets.bar import Bar
 from dashboard.widgets.fields import OneOf, Paged
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.tones import MAX_CHARACTERS
-from dashboard.widgets.typing import TextLine
+from dashboard.widgets.typing import LineInput
 from engine.core.commands import Cancel, Command
 from engine.core.records.records import copy_with
 from engine.core.state import State
@@ -289,7 +289,7 @@ class ConfirmCancel(Confirm):
 
     def inside(self) -> Iterable[Widget]:
         yield from super().inside()
-        yield TextLine(placeholder=f"why; else: {self._cancel.reason}", id="reason")
+        yield LineInput(placeholder=f"why; else: {self._cancel.reason}", id="reason")
 
     def begin(self) -> None:
         super().begin()

@@ -19,7 +19,7 @@ from dashboard.user.typed_paths import path_typed
 from dashboard.views.changes.outcomes import plan_lines
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.words.amounts import file_stamp, pluralize
-from dashboard.widgets.typing import TextLine
+from dashboard.widgets.typing import LineInput
 from engine.core.commands import ImportState
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class ExportDialog(Dialog, ModalScreen[object]):
 
     def inside(self) -> Iterable[Widget]:
         if not self.deck.in_browser:
-            yield TextLine(str(self._suggested), id="path")
+            yield LineInput(str(self._suggested), id="path")
         yield DialogText(id="told")
 
     @property
@@ -87,7 +87,7 @@ class ImportDialog(Dialog):
 
     def inside(self) -> Iterable[Widget]:
         if not self.deck.in_browser:
-            yield TextLine(self._path, placeholder="the archive, such as team.zip", id="path")
+            yield LineInput(self._path, placeholder="the archive, such as team.zip", id="path")
         yield DialogText(id="told")
 
     def begin(self) -> None:

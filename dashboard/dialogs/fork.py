@@ -16,7 +16,7 @@ from dashboard.user.typed_paths import exists, path_typed
 from dashboard.views.drawing.rows import labelled
 from dashboard.views.past import fork_lines, fork_path, fork_shell
 from dashboard.views.view_state import ViewState
-from dashboard.widgets.typing import TextLine
+from dashboard.widgets.typing import LineInput
 
 
 class ForkDialog(Dialog, ModalScreen[object]):
@@ -36,7 +36,7 @@ class ForkDialog(Dialog, ModalScreen[object]):
         yield DialogText(id="told")
         self._seq = self.deck.view.state.seq  # fixed when the dialog opens, because the team continues
         if not self.deck.in_browser:
-            yield TextLine(self._target or str(fork_path(self._db, self._seq)), id="path", select_on_focus=False)
+            yield LineInput(self._target or str(fork_path(self._db, self._seq)), id="path", select_on_focus=False)
         yield DialogText(id="would")
 
     def begin(self) -> None:

@@ -9,7 +9,7 @@ from dashboard.dialogs.dialog import Answer, Dialog, DialogText
 from dashboard.views.changes.targets import target_of
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.parsers import LineQuestion, Mistyped
-from dashboard.widgets.typing import TextLine
+from dashboard.widgets.typing import LineInput
 
 
 class LineDialog(Dialog):
@@ -37,7 +37,7 @@ class LineDialog(Dialog):
     def inside(self) -> Iterable[Widget]:
         yield DialogText(id="told")
         text = self._text or self.deck.drafts.get(self.draft_key, "")
-        yield TextLine(text, placeholder=self._line.placeholder, id="line", select_on_focus=False)
+        yield LineInput(text, placeholder=self._line.placeholder, id="line", select_on_focus=False)
         yield DialogText(id="would")
 
     def begin(self) -> None:

@@ -15,7 +15,7 @@ from dashboard.views.view_state import ViewState
 from dashboard.views.words.command_line import shell_line
 from dashboard.views.words.parsers import Mistyped, parse_deadline_s, parse_limits
 from dashboard.widgets.fields import Field, Picker
-from dashboard.widgets.typing import TextLine
+from dashboard.widgets.typing import LineInput
 from engine.core.commands import Submit, SwitchStrategy
 from engine.core.queries.targets import at, shortest_target
 from engine.core.specs.options import DEFAULT_PRIORITY
@@ -49,7 +49,7 @@ class RequestDialog(Dialog):
 
     def inside(self) -> Iterable[Widget]:
         draft, asks = self.deck.drafts.get(self.draft_key, ""), "what should be done?  enter sends it as it is"
-        yield TextLine(draft, placeholder=asks, id="request", select_on_focus=False)
+        yield LineInput(draft, placeholder=asks, id="request", select_on_focus=False)
         yield Picker("to", id="to")
         yield Picker("priority", id="priority")
         yield Picker("category", id="category")

@@ -14,7 +14,7 @@ from dashboard.views.drawing.rows import Cell
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.pages import History
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.names import Texts
+from dashboard.views.words.names import JournalTexts
 from dashboard.views.words.sentences import Sentence, sentence
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.panel import Panel
@@ -53,7 +53,7 @@ class PageScreen(Frame):
     def __init__(self, key: str) -> None:
         super().__init__()
         self._key = key
-        self.texts = Texts()
+        self.texts = JournalTexts()
         """Texts of the journal that have been read."""
         self.entries: list[Entry] = []
         """Events of the object, the oldest first."""
@@ -71,7 +71,7 @@ class PageScreen(Frame):
     def events(self) -> list[Event]:
         return [entry.event for entry in self.entries]
 
-    def page(self, view: ViewState, texts: Texts, history: History) -> Sequence[Cell]:
+    def page(self, view: ViewState, texts: JournalTexts, history: History) -> Sequence[Cell]:
         """Return the paragraphs of the page."""
         raise NotImplementedError
 

@@ -12,7 +12,7 @@ from dashboard.views.facts.pages import History, agent_page, entity_page, run_pa
 from dashboard.views.facts.prompt import prompt_of, prompt_text
 from dashboard.views.facts.step_table import steps_among
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.names import Texts
+from dashboard.views.words.names import JournalTexts
 from store import Reader
 
 
@@ -29,7 +29,7 @@ class DescribeScreen(FindingScreen):
     def path_title(self, view: ViewState) -> str:
         return f"{super().path_title(view)} in words"
 
-    def page(self, view: ViewState, texts: Texts, history: History) -> Sequence[Cell]:
+    def page(self, view: ViewState, texts: JournalTexts, history: History) -> Sequence[Cell]:
         state, key, now_ms = view.state, self._key, view.now_ms
         if key in state.agents:
             return agent_page(state, key, view.counts, view.live, history, now_ms=now_ms, steps=self.events)

@@ -25,7 +25,7 @@ from engine.core.events import PartRecorded, StateImported, StepRecorded
 from engine.core.fold import fold
 from engine.core.state import State
 from engine.reading.folding import end_events_of
-from store import Mark, Reader, Record, Tail, mark_at
+from store import HashedRow, Reader, Record, Tail, mark_at
 from store.errors import FileLost, ReadRowsLost, StoreError
 from store.journals.records import EngineInfo, StandbyInfo
 from store.journals.statements import Conditions
@@ -93,7 +93,7 @@ class Feed:
         self._troubles: dict[str, str] = {}
         self._identity = identity(path)
         self._rows_lost: ReadRowsLost | None = None
-        self._mark: Mark | None = None
+        self._mark: HashedRow | None = None
         """Position and hash of the last record read; checked when the file is followed again."""
         self._threads = [
             threading.Thread(target=self._follow, name="feed-follow", daemon=True),

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dashboard.views.event_log import Entry
 from dashboard.views.measures.time_bar import spans_of
 from store import Reader
-from store.journals.records import BlockSummary, Span
+from store.journals.records import BlockSummary, EventSpan
 from store.layout.migrations import BLOCK
 
 MAX_REFINED_BLOCKS = 200
@@ -20,10 +20,10 @@ class Summaries:
     """The whole history of one file, as spans."""
 
     def __init__(self) -> None:
-        self._blocks: list[Span] = []
-        self._fine: dict[int, tuple[int, list[Span]]] = {}
+        self._blocks: list[EventSpan] = []
+        self._fine: dict[int, tuple[int, list[EventSpan]]] = {}
         """By the first event of a block: the step in milliseconds, and the parts."""
-        self._spans: list[Span] = []
+        self._spans: list[EventSpan] = []
 
     def read(self, reader: Reader, *, columns: int) -> None:
         """Read new blocks, and split those that last longer than a column of the bar.
@@ -44,20 +44,20 @@ class Summaries:
             self._fine[block.first_seq] = column_ms, reader.spans(block.first_seq, block.last_seq, step_ms=column_ms)
         self._spans = [part for block in self._blocks for part in self._parts(block)]
 
-    def spans(self, recent: Iterable[Entry] = ()) -> list[Span]:
+    def spans(self, recent: Iterable[Entry] = ()) -> list[EventSpan]:
         """Return all spans that were read, then those of newer events of the feed."""
         last_seq = self._spans[-1].last_seq if self._spans else 0
         return [*self._spans, *spans_of(recent, last_seq)]
 
-    def _is_fine(self, block: Span, column_ms: int) -> bool:
+    def _is_fine(self, block: EventSpan, column_ms: int) -> bool:
         step_ms, parts = self._fine.get(block.first_seq, (0, []))
         return bool(parts) and step_ms <= column_ms and parts[-1].last_seq == block.last_seq
 
-    def _parts(self, block: Span) -> list[Span]:
+    def _parts(self, block: EventSpan) -> list[EventSpan]:
         _, parts = self._fine.get(block.first_seq, (0, []))
         return parts if parts and parts[-1].last_seq == block.last_seq else [block]
 
 
-def _span(block: BlockSummary) -> Span:
+def _span(block: BlockSummary) -> EventSpan:
     first_seq = block.number * BLOCK + 1
-    return Span(first_seq, first_seq + sum(block.counts.values()) - 1, block.first_ms, block.last_ms, block.counts)
+    return EventSpan(first_seq, first_seq + sum(block.counts.values()) - 1, block.first_ms, block.last_ms, block.counts)

@@ -25,7 +25,7 @@ from dashboard.views.facts.supervisor_pane import supervisor_pane
 from dashboard.views.measures.meters import Meters
 from dashboard.views.measures.progress import Progress, ProgressCache
 from dashboard.views.network import GAP, HEADS, ORDERS, Folding, Measures, depth_facts, lane_cells, network
-from dashboard.views.tail import Tail, tail_title
+from dashboard.views.tail import ScreenTail, tail_title
 from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.picks import Picks
@@ -84,7 +84,7 @@ class NetworkScreen(TableScreen):
         super().__init__()
         self._opened: set[str] = set()
         self._active_ms: dict[str, int] = {}
-        self._meters, self._progresses, self._tail = Meters(), ProgressCache(), Tail()
+        self._meters, self._progresses, self._tail = Meters(), ProgressCache(), ScreenTail()
         self._graph, self._pane_graph = GraphSlot(), GraphSlot()
         self._wants_pane = True
         self._arranged: Arrangement | None = None

@@ -6,7 +6,7 @@ from dashboard.views.drawing.rows import Listing
 from dashboard.views.facts.run_work import TASKS_A_MS, Census, take_census
 from dashboard.views.runs import HEADS, ORDERS, runs
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.names import Texts
+from dashboard.views.words.names import JournalTexts
 from engine.core.records.values import TextRef
 from store import Reader
 
@@ -42,7 +42,7 @@ class RunsScreen(TableScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._texts, self._reading = Texts(), False
+        self._texts, self._reading = JournalTexts(), False
         self._census: tuple[str, int, Census] = ("", 0, Census())
 
     def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:

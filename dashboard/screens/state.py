@@ -112,9 +112,8 @@ class StateScreen(TableScreen):
         else:
             path = self.deck.path if key == NEWEST or key.isdigit() else Path(key)
             engine = self.deck.feed.engine
-            working = key.isdigit() or (
-                key == NEWEST and engine is not None and engine.alive
-            )  # a past moment is shown as it was at work
+            # A past moment is shown as it was at work.
+            working = key.isdigit() or (key == NEWEST and engine is not None and engine.alive)
             seq = int(key) if key.isdigit() else None
             holds = self.look_up(key, lambda: holdings_of(path, seq, working=working))
         return describe_stored(

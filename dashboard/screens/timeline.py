@@ -4,7 +4,7 @@ from functools import cached_property
 
 from textual.binding import Binding
 
-from dashboard.deck.timelines import History
+from dashboard.deck.timelines import TimelineHistory
 from dashboard.frame.board_screen import BoardScreen
 from dashboard.reading.feed import entries_of
 from dashboard.views.changes.targets import Target, target_of
@@ -14,7 +14,7 @@ from dashboard.views.event_log import Entry
 from dashboard.views.timeline import Lanes, Timeline, TimelineView, draw_timeline
 from dashboard.views.timeline.lanes import ENDS, KINDS
 from dashboard.views.timeline.moment import moment_lines
-from dashboard.views.timeline.rows import Row, rows_of
+from dashboard.views.timeline.rows import LaneRow, rows_of
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import percent
 from dashboard.widgets.board import Board
@@ -85,7 +85,7 @@ class TimelineScreen(BoardScreen):
         self._cursor_ms: int | None = None
         self._lane = 0
         self._unfolded = False
-        self._rows: list[Row] = []
+        self._rows: list[LaneRow] = []
         self._drawing: Timeline | None = None
         self._next_ms = 0
         self._cursor_entries: list[Entry] | None = None
@@ -95,8 +95,8 @@ class TimelineScreen(BoardScreen):
         self._reading_events, self._events_ms = False, 0
 
     @cached_property
-    def _history(self) -> History:
-        return History(self.deck, self.again)
+    def _history(self) -> TimelineHistory:
+        return TimelineHistory(self.deck, self.again)
 
     def on_unmount(self) -> None:
         self._history.leave()

@@ -13,7 +13,7 @@ from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, State
 
 if TYPE_CHECKING:
-    from engine.teamfile import Problem
+    from engine.teamfile import FileFault
 
 MAX_SHOWN = 5
 """Faults that are listed."""
@@ -33,7 +33,7 @@ class Draft:
     """A parsed text: its agent, or its problems."""
 
     spec: AgentSpec | None
-    problems: "Sequence[Problem]" = ()
+    problems: "Sequence[FileFault]" = ()
 
     @property
     def references(self) -> list[str]:
@@ -45,21 +45,21 @@ def read_draft(text: str, servers: Sequence[str]) -> Draft:
     """Parse a text with one agent as a team file; imports none of its code."""
     from dashboard.user.specfile import read_spec_text  # slow import: needed only to edit
     from engine.core.errors import BadValue
-    from engine.teamfile import Problem, TeamFileError
+    from engine.teamfile import FileFault, TeamFileError
 
     try:
         spec_file = read_spec_text(text, NEW, servers)
     except TeamFileError as error:
         return Draft(None, error.problems)
     except BadValue as bad:
-        return Draft(None, [Problem(1, "", bad.reason)])
+        return Draft(None, [FileFault(1, "", bad.reason)])
     if len(spec_file.agents) == 1:
         return Draft(spec_file.agents[0])
     contents = pluralize(len(spec_file.agents), "agent") if spec_file.team is None else "a whole team"
-    return Draft(None, [Problem(1, "", f"{contents}, and one agent is asked for; several go in a file:  : add FILE")])
+    return Draft(None, [FileFault(1, "", f"{contents}, and one agent is asked for; several go in a file:  : add FILE")])
 
 
-def fault_lines(problems: "Sequence[Problem]") -> list[Cell]:
+def fault_lines(problems: "Sequence[FileFault]") -> list[Cell]:
     """Return a line for each problem."""
     cells = [
         Cell(f"{_without_agent(problem.field)}{problem.text}", "error", f"line {problem.line:<6} ")

@@ -15,7 +15,7 @@ from engine.core.commands import SupervisorSpec
 from engine.core.specs.spec import AgentSpec
 from engine.teamfile import TeamFileError, UnusableTeamFile, parse_team, text_of
 from engine.teamfile.build import agent_spec, references_of, supervisor_spec
-from engine.teamfile.document import Document, Loc, read_document
+from engine.teamfile.document import Loc, YamlDocument, read_document
 from engine.teamfile.faults import problems_of
 from engine.teamfile.meaning import Meaning
 from engine.teamfile.schema import TeamDocument
@@ -70,7 +70,7 @@ def read_spec_text(text: str, path: Path, servers: Iterable[str] = ()) -> SpecFi
     )
 
 
-def _as_team(document: Document, path: Path, servers: Iterable[str]) -> TeamDocument:
+def _as_team(document: YamlDocument, path: Path, servers: Iterable[str]) -> TeamDocument:
     around = _InTeam(document, servers)
     try:
         team = TeamDocument.model_validate(around.value)
@@ -84,10 +84,10 @@ def _as_team(document: Document, path: Path, servers: Iterable[str]) -> TeamDocu
     return team.model_copy(update={"mcp": {}})  # without the servers of the wrapper
 
 
-class _InTeam(Document):
+class _InTeam(YamlDocument):
     """A document with the agents of a file as agents of a team; lines are those of the file."""
 
-    def __init__(self, document: Document, servers: Iterable[str]) -> None:
+    def __init__(self, document: YamlDocument, servers: Iterable[str]) -> None:
         agents, self._depth = _agents_in(document.value)
         mcp_servers = {name: {"argv": [name]} for name in servers}
         super().__init__({**_AROUND, "mcp": mcp_servers, "agents": agents}, {})

@@ -216,10 +216,11 @@ class FilteredLog(_Log):
             self._hold((self._entries + search.entries)[-MAX_MATCHES:])
 
     def _hold(self, entries: list[Entry]) -> None:
+        # A list, because a table reads it for each row.
         self._entries, self.keys = (
             entries,
             [str(entry.seq) for entry in entries],
-        )  # a list, because a table reads it for each row
+        )
         self.oldest_ms = entries[0].at_ms if entries else None
 
     def cells(self, index: int) -> Sequence[Cell]:

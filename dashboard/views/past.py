@@ -35,7 +35,7 @@ _MAX_RUNS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class PastMoment:
     """The past moment that is shown."""
 
     seq: int
@@ -49,7 +49,7 @@ class Moment:
     """Speed of playing, as a multiple of real time; 0 while it stands still."""
 
 
-def past_header_cells(past: Moment) -> list[Cell]:
+def past_header_cells(past: PastMoment) -> list[Cell]:
     """Return the right side of the header in the past, the most important cells first."""
     ago = duration(past.now_ms - past.at_ms)
     plays = [Cell(f"▸ ×{past.speed}", "past bold")] if past.speed else []
@@ -62,7 +62,7 @@ def past_header_cells(past: Moment) -> list[Cell]:
     ]
 
 
-def empty_in_past(empty: Sequence[str], past: Moment) -> Sequence[str]:
+def empty_in_past(empty: Sequence[str], past: PastMoment) -> Sequence[str]:
     """Return the text of an empty table in the past, with a hint how to leave it."""
     if len(empty) < 2:
         return empty

@@ -56,7 +56,7 @@ class TailLine(NamedTuple):
     """Number of other events joined into it."""
 
 
-class Tail:
+class ScreenTail:
     """The tail of one screen; caches lines, because outputs may be long."""
 
     def __init__(self) -> None:

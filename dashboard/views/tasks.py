@@ -188,9 +188,8 @@ def tasks(
     # The start of a run is a lower bound for its tasks.
     begun_ms = [run.started_ms for run in state.runs.values()] + [ended_task.started_ms for ended_task in over.values()]
     oldest_ms = min(begun_ms, default=now_ms)
-    since = replace(
-        COLUMNS[_SINCE], width=len(moment(oldest_ms, now_ms))
-    )  # wide enough for a date only if there is one
+    # Wide enough for a date only if there is one.
+    since = replace(COLUMNS[_SINCE], width=len(moment(oldest_ms, now_ms)))
     own = {_AGENT: name, _SINCE: since}
     visible_columns = [own.get(place, COLUMNS[place]) for place in places]
     columns = (*visible_columns, *(_USAGE_COLUMNS if metered else ()))

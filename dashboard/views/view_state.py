@@ -9,7 +9,7 @@ from dashboard.views.event_log import Entry
 from dashboard.views.header import banner, left_cells, right_cells
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
-from dashboard.views.past import Moment, past_header_cells
+from dashboard.views.past import PastMoment, past_header_cells
 from dashboard.views.situation import Situation
 from dashboard.views.words.names import Names
 from engine.core.state import State
@@ -31,7 +31,7 @@ class ViewState:
     """Activity of each agent in the minutes before."""
     recent: Sequence[Entry] = ()
     """The last events up to the moment, without gaps."""
-    past: Moment | None = None
+    past: PastMoment | None = None
     """The past moment that is shown; None for the newest event."""
 
     @property

@@ -39,7 +39,7 @@ def is_loopback(host: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class HostNames:
     """The names under which one server answers."""
 
     bind: str

@@ -42,7 +42,7 @@ class Resized:
 
 
 @dataclass(frozen=True, slots=True)
-class Ping:
+class ServerPing:
     """A ping; it is echoed."""
 
     text: str
@@ -62,7 +62,7 @@ class Drawn:
     size: int
 
 
-Message: TypeAlias = Typed | Resized | Ping | Focused | Drawn
+Message: TypeAlias = Typed | Resized | ServerPing | Focused | Drawn
 
 
 def message_of(frame: str) -> Message:
@@ -81,7 +81,7 @@ def message_of(frame: str) -> Message:
         case ["resize", {"width": width, "height": height}]:
             return Resized(_size(width, height))
         case ["ping", str(text)]:
-            return Ping(text[:LONGEST_PING])
+            return ServerPing(text[:LONGEST_PING])
         case ["focus" | "blur" as kind]:
             return Focused(kind == "focus")
         case ["drawn", int(size)] if size >= 0:

@@ -20,10 +20,20 @@ from dashboard.clean import clean
 from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.place import NoPlace, Place
 from dashboard.web.assets import PAGE, assets
-from dashboard.web.gate import Forbidden, Gate
+from dashboard.web.gate import Forbidden, HostNames
 from dashboard.web.logins import Login, Logins
 from dashboard.web.prometheus import Metrics
-from dashboard.web.protocol import Drawn, Focused, InvalidMessage, Message, Ping, Resized, Typed, clamped, message_of
+from dashboard.web.protocol import (
+    Drawn,
+    Focused,
+    InvalidMessage,
+    Message,
+    Resized,
+    ServerPing,
+    Typed,
+    clamped,
+    message_of,
+)
 from dashboard.web.session import HANG_S, PAGE_CHARACTERS, STALL_S, Hung, Launch, Session
 from dashboard.web.transfers import Downloads, NotStored, TooLarge, TooMany, Uploads, safe_name
 from engine.core.errors import CoreError
@@ -48,7 +58,7 @@ class ServerOptions:
     """The options of a server."""
 
     db: Path
-    gate: Gate
+    gate: HostNames
     role: str = "viewer"
     sessions: int = 16
     """Largest number of open tabs."""
@@ -376,7 +386,7 @@ async def _handed_over(socket: web.WebSocketResponse, session: Session, message:
             await session.type(text)
         case Resized(size):
             await session.set_terminal_size(size.width, size.height)
-        case Ping(text):
+        case ServerPing(text):
             await socket.send_json(["pong", text])
         case Focused(gained):
             await (session.focus() if gained else session.blur())

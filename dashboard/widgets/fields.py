@@ -18,7 +18,7 @@ from dashboard.views.drawing.lines import cut
 from dashboard.views.drawing.rows import Cell, Choice
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.tones import Toned, fit
-from dashboard.widgets.typing import TextLine
+from dashboard.widgets.typing import LineInput
 
 
 class Paged:
@@ -53,7 +53,7 @@ class Field(Horizontal):
 
     def compose(self) -> ComposeResult:
         yield Static(self._named, markup=False)
-        yield TextLine(self._begins, placeholder=self._placeholder, id=self._input, select_on_focus=False)
+        yield LineInput(self._begins, placeholder=self._placeholder, id=self._input, select_on_focus=False)
 
 
 class OneOf(Toned):

@@ -14,7 +14,7 @@ from textual.reactive import Reactive
 from textual.suggester import Suggester
 from textual.widgets import Input, Static
 
-from dashboard.widgets.typing import TextLine
+from dashboard.widgets.typing import LineInput
 
 Purpose = Literal["command", "filter"]
 _MARKS: dict[Purpose, str] = {"command": ":", "filter": "/"}
@@ -33,7 +33,7 @@ class _Completing(Suggester):
         return next(iter(self._complete(value)), None)
 
 
-class _Line(TextLine):
+class _Line(LineInput):
     virtual_size = Reactive(Size(0, 0))
     """Without `layout=True`: the line is as wide as the screen, so no key needs a layout of the screen."""
     BINDINGS = [

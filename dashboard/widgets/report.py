@@ -9,7 +9,7 @@ from dashboard.widgets.report_table import ReportTable
 from dashboard.widgets.spots import Spot
 
 
-class Section(Markdown):
+class ReportSection(Markdown):
     """A section of a report."""
 
     BLOCKS = {**Markdown.BLOCKS, "table_open": ReportTable}
@@ -107,7 +107,7 @@ class Report(VerticalScroll, can_focus=True):
 
     async def _add(self, section: str, *, is_last: bool) -> bool:
         """Append a section; return False if the page has been removed."""
-        document = Section(open_links=False, parser_factory=make_parser)
+        document = ReportSection(open_links=False, parser_factory=make_parser)
         document.set_class(not is_last, "-continued")
         await self.mount(document)
         if not document.is_attached:  # the page is being removed, and nothing is mounted in it any more

@@ -11,7 +11,7 @@ from dashboard.views.measures.time_bar import TimeBar, time_bar
 from dashboard.views.measures.time_rows import column_under, columns_at, rows_at, time_rows
 from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
-from store.journals.records import Span
+from store.journals.records import EventSpan
 
 
 class Scrubber(Lines):
@@ -33,7 +33,7 @@ class Scrubber(Lines):
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
-        self._spans: Sequence[Span] = ()
+        self._spans: Sequence[EventSpan] = ()
         self._cut: tuple[int, int] = (0, 0)
         self._bar: TimeBar | None = None
         self._rows = 1
@@ -41,7 +41,7 @@ class Scrubber(Lines):
         """Rows of the message above the bar, or in its place."""
         self._dragged = False
 
-    def show_time(self, view: ViewState, spans: Sequence[Span], message: Cell | None) -> None:
+    def show_time(self, view: ViewState, spans: Sequence[EventSpan], message: Cell | None) -> None:
         """Show the moment of a view in the history; `message` replaces the text of the bar."""
         width, rows = self.screen.size.width, rows_at(self.screen.size.height)
         engine = view.situation.engine
@@ -64,7 +64,7 @@ class Scrubber(Lines):
         self._fit(lines)
         self.show(lines)
 
-    def _columns(self, spans: Sequence[Span], columns: int, rows: int) -> TimeBar:
+    def _columns(self, spans: Sequence[EventSpan], columns: int, rows: int) -> TimeBar:
         if self._bar is None or spans is not self._spans or self._cut != (columns, rows):
             self._spans, self._cut = spans, (columns, rows)
             first_ms, last_ms = (spans[0].first_ms, spans[-1].last_ms) if spans else (0, 0)

@@ -151,7 +151,7 @@ class InOrder(_Base):
         self.let_go()
 
 
-class TextLine(InOrder, Input):
+class LineInput(InOrder, Input):
     """A line for typing."""
 
     def _insert(self, event: events.Key) -> bool:

@@ -24,7 +24,7 @@ PIECE_BYTES = 48_000
 """Size of a piece in bytes of JSON, unless a single text or entity is larger."""
 
 
-class Part(Struct, tag=True):
+class ArchivePart(Struct, tag=True):
     """Some entities or texts."""
 
     state: Raw
@@ -43,7 +43,7 @@ class Refusal(Struct, tag=True):
     reason: str
 
 
-Piece: TypeAlias = Contents | Part | Rest | Refusal
+Piece: TypeAlias = Contents | ArchivePart | Rest | Refusal
 
 
 def pieces(archive: Archive, *, at_work: bool) -> Iterator[Piece]:
@@ -75,20 +75,20 @@ def pieces(archive: Archive, *, at_work: bool) -> Iterator[Piece]:
     yield Rest(Raw(encode_state(copy_with(state, **{kind: {} for kind in KINDS}, finished=[]))))
 
 
-def _parts(state: State, texts: list[JsonValue]) -> Iterator[tuple[int, Part]]:
+def _parts(state: State, texts: list[JsonValue]) -> Iterator[tuple[int, ArchivePart]]:
     """Yield parts with their sizes in bytes; finished runs carry their own texts, which are looked up one by one."""
     finished = state.finished
     state = copy_with(state, finished=[])
     for size, group in _group_encoded(_extract_texts(state, texts)):
-        yield size, Part(Raw(b"{}"), [msgspec.json.decode(text) for text in group])
+        yield size, ArchivePart(Raw(b"{}"), [msgspec.json.decode(text) for text in group])
     for kind in KINDS:
         entities = getattr(state, kind)
         for size, entries in _group_encoded({key: entities[key]} for key in entities):
-            yield size, Part(Raw(b'{"%b":{%b}}' % (kind.encode(), b",".join(entry[1:-1] for entry in entries))))
+            yield size, ArchivePart(Raw(b'{"%b":{%b}}' % (kind.encode(), b",".join(entry[1:-1] for entry in entries))))
     for size, summaries in _group_encoded(finished):
         part = msgspec.json.decode(b'{"finished":[%b]}' % b",".join(summaries), type=State)
         part_texts = _extract_texts(part, texts)
-        yield size + len(msgspec.json.encode(part_texts)), Part(Raw(encode_state(part)), part_texts)
+        yield size + len(msgspec.json.encode(part_texts)), ArchivePart(Raw(encode_state(part)), part_texts)
 
 
 def _extract_texts(state: State, texts: list[JsonValue]) -> list[JsonValue]:

@@ -22,7 +22,7 @@ import msgspec
 from msgspec import Raw
 
 from engine.archive.container import unpacked_bytes
-from engine.archive.cutting import Part, Piece, Refusal, Rest, pieces
+from engine.archive.cutting import ArchivePart, Piece, Refusal, Rest, pieces
 from engine.archive.reading import Contents, read_archive
 from engine.core.commands import ImportState, Order
 from engine.core.documents.importing import part_from
@@ -189,7 +189,7 @@ class Imports:
                 references=piece.references,
                 granted=granted,
             )
-        if isinstance(piece, Part):
+        if isinstance(piece, ArchivePart):
             return PartRead(**order_fields, state=piece.state, texts=piece.texts)
         assert isinstance(piece, Rest)
         return StateReady(**order_fields, **archive_fields, paused=command.paused, state=piece.state, texts=[])

@@ -21,7 +21,7 @@ from pathlib import Path
 import anyio
 from anyio.lowlevel import checkpoint
 
-from engine.children.tail import Tail, how_ended
+from engine.children.tail import StderrTail, how_ended
 
 EXIT_TIMEOUT_S = 5.0
 """How long to wait for a killed child to exit."""
@@ -41,7 +41,7 @@ class Child(asyncio.SubprocessProtocol):
 
     def __init__(self, line_bytes: int) -> None:
         self.stdout = asyncio.StreamReader(line_bytes, asyncio.get_running_loop())
-        self.errors = Tail()
+        self.errors = StderrTail()
         """The end of its standard error."""
         self.on_errors: Callable[[bytes], None] = self.errors.add
         """Called with each chunk of its standard error."""

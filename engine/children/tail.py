@@ -7,7 +7,7 @@ from engine.runtimes.values import clean, without_secrets
 TAIL_BYTES = 4_000
 
 
-class Tail:
+class StderrTail:
     """The end of a process's standard error."""
 
     def __init__(self) -> None:

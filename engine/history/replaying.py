@@ -52,7 +52,7 @@ OUTPUT, PLAN = "output", "plan"
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class Divergence:
     """The first point at which a run would differ."""
 
     task_id: str
@@ -71,7 +71,7 @@ class Replay:
     run_id: str
     steps: int
     """Number of steps that were answered from the journal."""
-    differs: Difference | None
+    differs: Divergence | None
     """The first difference; None if there is none."""
 
 
@@ -94,7 +94,7 @@ async def replay(db: Path, run_id: str, *, code: bool = False, allowed: TrustLis
             raise UnknownRun(run_id)
         if not reader.records(first.seq, 1, run_id=run_id, kinds=("run_finished",)):
             raise OpenRun(run_id)
-        state, steps, differences = fold_from(reader, first.seq - 1), 0, list[tuple[int, Difference]]()
+        state, steps, differences = fold_from(reader, first.seq - 1), 0, list[tuple[int, Divergence]]()
         recorded: dict[str, dict[str, tuple[int, int]]] = {}
         delegations: dict[tuple[str, str], DelegationAsked] = {}
         trusting = Trusting(allowed, db=db, folder=None, state=lambda: state, is_program=False)
@@ -116,14 +116,14 @@ async def replay(db: Path, run_id: str, *, code: bool = False, allowed: TrustLis
 
 def _plan_differences(
     reader: Reader, run_id: str, first_seq: int, delegations: Delegations
-) -> Iterator[tuple[int, Difference]]:
+) -> Iterator[tuple[int, Divergence]]:
     """Yield the events that the core would decide differently now, each with its seq."""
     installed_strategies()
     state = fold_from(reader, first_seq - 1)
     planner = Planner(run_id, lambda value: resolve_value(value, lambda seq: reader.record(seq).body), delegations)
     for record, event in _events(reader, first_seq):
         if (change := planner.compare(state, event, record.seq)) is not None:
-            yield record.seq, Difference(str(record.task_id), getattr(event, "call_key", PLAN), *change)
+            yield record.seq, Divergence(str(record.task_id), getattr(event, "call_key", PLAN), *change)
         if isinstance(event, RunFinished) and event.run_id == run_id:
             return
         fold(state, [event])
@@ -187,7 +187,7 @@ class _Attempt:
         self._work.models = _NoModel(attempt, self._work.slot, self)
         self._work.delegations = _RepeatedDelegations(attempt, self._work.slot)
 
-    async def play(self, trusting: Trusting) -> tuple[int, Difference] | None:
+    async def play(self, trusting: Trusting) -> tuple[int, Divergence] | None:
         """Run the attempt; return its first difference with the seq of the recorded event, or None."""
         runtime, now = await self._runtime(trusting), None
         try:
@@ -196,7 +196,7 @@ class _Attempt:
             pass
         except Exception as error:  # the attempt would fail where it did not
             if self.missing is None:
-                return self._seq, Difference(self._event.task_id, OUTPUT, self._event.output, one_line(error))
+                return self._seq, Divergence(self._event.task_id, OUTPUT, self._event.output, one_line(error))
         finally:
             self._work.close()
         unanswered = [key for key, (_, attempt) in self._steps.items() if attempt == self._event.attempt]
@@ -204,9 +204,9 @@ class _Attempt:
         if self.missing is not None or unanswered:
             next_key = unanswered[0] if unanswered else None
             seq = self._steps[next_key][0] if next_key is not None else self._seq
-            return seq, Difference(self._event.task_id, next_key or self.missing or "", next_key, self.missing)
+            return seq, Divergence(self._event.task_id, next_key or self.missing or "", next_key, self.missing)
         if now != self._event.output:
-            return self._seq, Difference(self._event.task_id, OUTPUT, self._event.output, now)
+            return self._seq, Divergence(self._event.task_id, OUTPUT, self._event.output, now)
         return None
 
     async def _runtime(self, trusting: Trusting) -> Runtime:

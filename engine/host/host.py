@@ -46,7 +46,7 @@ from engine.runtimes.catalogue import built_in
 from engine.runtimes.functions.processes import Processes, spare_cores
 from engine.runtimes.functions.threads import Threads
 from engine.runtimes.programs.watched import Programs
-from engine.stream.board import Board
+from engine.stream.board import LiveTexts
 from engine.stream.bus import BUFFERED, Bus
 from engine.stream.subscription import Subscription
 from engine.trusted_code.trust import TrustList
@@ -116,7 +116,7 @@ class Host:
         self.models = ModelService(self.spawn, self._check_outside)
         self.processes = Processes()
         self.programs = Programs()
-        self.bus = Bus(Board(tapes=store.path is not None, on_news=store.live.news), self._read_events_after)
+        self.bus = Bus(LiveTexts(tapes=store.path is not None, on_news=store.live.news), self._read_events_after)
         store.live.follow(self.bus.board.take)
         self._pid = pid if pid is not None else os.getpid()
         self._snapshot_events = snapshot_events

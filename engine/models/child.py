@@ -39,7 +39,7 @@ class TookTooLong(Exception):
     """An answer, or its next chunk, did not arrive in time."""
 
 
-class Server:
+class RequestServer:
     """Serves the engine's requests.
 
     Args:
@@ -203,7 +203,7 @@ def main() -> None:
     os.dup2(null, 0)
     os.dup2(2, 1)
     _limit_memory()
-    server = Server(output, Litellm(), AtWork(int(sys.argv[1]) if sys.argv[1:] else -1))
+    server = RequestServer(output, Litellm(), AtWork(int(sys.argv[1]) if sys.argv[1:] else -1))
     try:
         anyio.run(server.run, requests)
     except BaseException:  # any error ends the process, which the reading thread would otherwise keep alive

@@ -36,7 +36,7 @@ class _Id(msgspec.Struct):
 _ids = msgspec.json.Decoder(_Id)
 
 
-class CallFailed(Exception):
+class RequestFailed(Exception):
     """A request failed; `failure` holds the reason."""
 
     def __init__(self, failure: messages.Failed) -> None:
@@ -114,7 +114,9 @@ class Link:
         for _ in range(MAX_SENDS):
             with contextlib.suppress(_OtherRequestFailed):
                 return await self._send_once(message, on_chunk, longest_s)
-        raise CallFailed(_connection_failure(0, f"the provider process was ended {MAX_SENDS} times by other requests"))
+        raise RequestFailed(
+            _connection_failure(0, f"the provider process was ended {MAX_SENDS} times by other requests")
+        )
 
     async def _send_once(
         self, message: Callable[[int], messages.ToChild], on_chunk: Callable[[Chunk], None], longest_s: float
@@ -129,7 +131,7 @@ class Link:
                 return await pending.answer.wait()
             # The child enforces the timeouts itself, so it hangs; the next request starts another child.
             process.child.kill()
-            raise CallFailed(_connection_failure(id, "the provider process hangs, and was ended"))
+            raise RequestFailed(_connection_failure(id, "the provider process hangs, and was ended"))
         finally:
             # Still pending means that this task was cancelled or timed out: the child may drop the request.
             if self._pending.pop(id, None) is not None:
@@ -161,7 +163,7 @@ class Link:
             self._process = None
         cause = process.at_work.id
         for id in self._pending_ids(process):
-            failure = CallFailed(_connection_failure(id, process.last_words))
+            failure = RequestFailed(_connection_failure(id, process.last_words))
             self._pending.pop(id).answer.fail(failure if cause in (0, id) else _OtherRequestFailed())
 
     def _dispatch(self, process: ProviderProcess, line: bytes) -> None:
@@ -182,7 +184,7 @@ class Link:
         if pending is None:
             return
         if isinstance(message, messages.Failed):
-            pending.answer.fail(CallFailed(message))
+            pending.answer.fail(RequestFailed(message))
         else:
             pending.answer.put(message)
 
@@ -194,7 +196,7 @@ class Link:
             return
         if (pending := self._pending.pop(id, None)) is not None:
             reason = "the answer of the provider process cannot be read"
-            pending.answer.fail(CallFailed(messages.Failed(id=id, text=reason, error_type="server", retryable=True)))
+            pending.answer.fail(RequestFailed(messages.Failed(id=id, text=reason, error_type="server", retryable=True)))
 
 
 def _connection_failure(id: int, reason: str) -> messages.Failed:

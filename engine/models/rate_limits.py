@@ -11,7 +11,7 @@ WINDOW_MS = 60_000
 
 
 @dataclass
-class Turn:
+class RequestSlot:
     """The time from which a request may be sent."""
 
     at_ms: int
@@ -23,10 +23,10 @@ class RateLimits:
     """The requests of the last minute, by key."""
 
     def __init__(self) -> None:
-        self._turns: dict[Hashable, deque[Turn]] = defaultdict(deque)
+        self._turns: dict[Hashable, deque[RequestSlot]] = defaultdict(deque)
         self._paused_until_ms: dict[Hashable, int] = {}
 
-    def turn(self, key: Hashable, tokens: int, now_ms: int, *, rpm: int | None, tpm: int | None) -> Turn:
+    def turn(self, key: Hashable, tokens: int, now_ms: int, *, rpm: int | None, tpm: int | None) -> RequestSlot:
         """Reserve the next turn.
 
         Args:
@@ -49,11 +49,11 @@ class RateLimits:
                 if spent + tokens > tpm:
                     at_ms = max(at_ms, earlier_turn.at_ms + WINDOW_MS)
                     break
-        turn = Turn(at_ms, tokens)
+        turn = RequestSlot(at_ms, tokens)
         turns.append(turn)
         return turn
 
-    def give_back(self, key: Hashable, turn: Turn) -> None:
+    def give_back(self, key: Hashable, turn: RequestSlot) -> None:
         """Release a turn that was not used."""
         if turn in self._turns[key]:
             self._turns[key].remove(turn)

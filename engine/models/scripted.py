@@ -25,13 +25,13 @@ from engine.models.costs import usage_at
 from engine.models.records import Call, Chunk, Message, ModelAnswer, ModelError, ModelRequest, Sleep
 from engine.platform.patterns import SLOW_TIMEOUT_S, Pattern, TooSlow
 from engine.runtimes.options import first_fault
-from engine.scripts import Expression, Part, fill_placeholders
+from engine.scripts import Expression, ScriptPart, fill_placeholders
 
 PIECE_CHARACTERS = 24
 """Characters of a streamed piece."""
 
 
-class ScriptedCall(Part):
+class ScriptedCall(ScriptPart):
     """A tool that the reply calls."""
 
     name: str
@@ -40,7 +40,7 @@ class ScriptedCall(Part):
     """Text that it writes instead of a JSON object."""
 
 
-class Reply(Part):
+class Reply(ScriptPart):
     """One answer."""
 
     match: Expression | None = None

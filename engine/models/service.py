@@ -9,9 +9,9 @@ from engine.core.specs.model_spec import ModelSpec, Price
 from engine.errors import Unusable
 from engine.models.child_messages import Facts, Failed
 from engine.models.costs import tokens_in, tokens_of, usage_at
-from engine.models.link import CallFailed, Link
+from engine.models.link import Link, RequestFailed
 from engine.models.providers import Provider, provider_named
-from engine.models.rate_limits import RateLimits, Turn
+from engine.models.rate_limits import RateLimits, RequestSlot
 from engine.models.records import Chunk, ModelAnswer, ModelError, ModelRequest, Sleep
 from engine.models.redaction import note_sent
 
@@ -32,7 +32,7 @@ class ModelService:
         self._check = check
         self._checked: set[str] = set()
         self._rate_limits = RateLimits()
-        self._turns: dict[int, Turn] = {}
+        self._turns: dict[int, RequestSlot] = {}
         self._tokens_out: dict[str, tuple[int, int]] = {}
         """Number of answers per model, and the sum of their tokens."""
         self._links: dict[tuple[str, ...], Link] = {}
@@ -57,7 +57,7 @@ class ModelService:
             await self._check_addresses(request)
             key, variables = await self._credentials(request)
             return await self._link(variables).ask(request, key, on_chunk)
-        except CallFailed as failed:
+        except RequestFailed as failed:
             raise _to_model_error(request, failed.failure) from failed
 
     def due_ms(self, request: ModelRequest, now_ms: int) -> int:
@@ -146,7 +146,7 @@ class ModelService:
                     await self._check(reference)
                 except Unusable as unusable:
                     failure = Failed(id=0, text=unusable.reason, error_type="bad_request", retryable=False)
-                    raise CallFailed(failure) from unusable
+                    raise RequestFailed(failure) from unusable
                 self._checked.add(reference)
 
     async def _credentials(self, request: ModelRequest) -> tuple[str | None, tuple[str, ...]]:
@@ -189,7 +189,7 @@ def _variable_value(names: tuple[str, ...]) -> str:
         if value := os.environ.get(name, "").strip():
             return value
     words = f"no key: set the environment variable {' or '.join(names)} where the engine runs"
-    raise CallFailed(Failed(id=0, text=words, error_type="auth", retryable=False))
+    raise RequestFailed(Failed(id=0, text=words, error_type="auth", retryable=False))
 
 
 def _to_model_error(request: ModelRequest, failure: Failed) -> ModelError:

@@ -9,12 +9,12 @@ from typing import Annotated
 from pydantic import Field
 
 from engine.core.records.records import JsonValue
-from engine.scripts import Expression, Part
+from engine.scripts import Expression, ScriptPart
 
 Delay = Annotated[float, Field(ge=0, le=86_400)]
 
 
-class Spending(Part):
+class Spending(ScriptPart):
     """Usage of a step or a rule."""
 
     tokens_in: Annotated[int, Field(ge=0, le=10**9)] | None = None
@@ -23,7 +23,7 @@ class Spending(Part):
     cost_usd: Annotated[Decimal, Field(ge=0, le=10**6)] | None = None
 
 
-class ScriptedStep(Part):
+class ScriptedStep(ScriptPart):
     """One step of a rule; journaled, and not repeated."""
 
     name: str
@@ -32,7 +32,7 @@ class ScriptedStep(Part):
     output: JsonValue = None
 
 
-class ScriptedDelegation(Part):
+class ScriptedDelegation(ScriptPart):
     """A delegation to another member."""
 
     to: str
@@ -41,7 +41,7 @@ class ScriptedDelegation(Part):
     """The answer if the delegation fails; without it the attempt fails as well."""
 
 
-class ScriptedMap(Part):
+class ScriptedMap(ScriptPart):
     """A delegation of one task for each item."""
 
     to: str
@@ -49,7 +49,7 @@ class ScriptedMap(Part):
     return_failures: bool = False
 
 
-class Rule(Part):
+class Rule(ScriptPart):
     """The actions for texts that match."""
 
     match: Expression | None = None
@@ -71,7 +71,7 @@ class Rule(Part):
     output: JsonValue = "{agent}: {text}"
 
 
-class Script(Part):
+class Script(ScriptPart):
     """The options of a scripted agent."""
 
     script: list[Rule] = Field(default_factory=list)

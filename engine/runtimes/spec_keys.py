@@ -27,7 +27,7 @@ TOOL_KINDS = (
 Place: TypeAlias = tuple[str | int, ...]
 
 
-class Keys(Protocol):
+class SpecBlock(Protocol):
     """A spec, or the block of a team file for one."""
 
     run: Any
@@ -79,7 +79,7 @@ def kind_of(agent_type: str | None, run: object, run_in: object) -> str | None:
     return agent_type if agent_type in UNUSED else None
 
 
-def unused_keys(agent_type: str | None, keys: Keys, kind: str | None = None) -> Iterator[tuple[Place, str]]:
+def unused_keys(agent_type: str | None, keys: SpecBlock, kind: str | None = None) -> Iterator[tuple[Place, str]]:
     """Yield the place and the fault of each given key that would have no effect.
 
     Args:
@@ -101,7 +101,7 @@ def unused_keys(agent_type: str | None, keys: Keys, kind: str | None = None) -> 
         yield from _unused_by_members(kind, keys)
 
 
-def _unused_by_acp(keys: Keys) -> Iterator[tuple[Place, str]]:
+def _unused_by_acp(keys: SpecBlock) -> Iterator[tuple[Place, str]]:
     for tool in keys.approve:
         if tool not in TOOL_KINDS:
             yield ("approve", tool), f"is no kind of tool of the protocol; there are {', '.join(TOOL_KINDS)}"
@@ -111,7 +111,7 @@ def _unused_by_acp(keys: Keys) -> Iterator[tuple[Place, str]]:
             yield ("mcp", place), f"names one tool, and an agent of type acp gets whole servers: write {server_name!r}"
 
 
-def _unused_by_members(kind: str, keys: Keys) -> Iterator[tuple[Place, str]]:
+def _unused_by_members(kind: str, keys: SpecBlock) -> Iterator[tuple[Place, str]]:
     """Yield keys for the agent's own model, if the agent is composed of others and its own model is not used."""
     if keys.model and keys.options.get("moderator") is not None:
         yield ("model",), "does nothing beside a moderator; leave one of them out"

@@ -56,7 +56,7 @@ def run_history(plan: Plan, *, patience_s: float = PATIENCE_S) -> HistoryResult:
         patience_s: Real seconds without progress after which it is given up.
     """
     with _quiet():
-        history = History(plan)
+        history = SimulatedHistory(plan)
         try:
             anyio.run(history.run, patience_s)
         finally:
@@ -77,7 +77,7 @@ def _quiet() -> Iterator[None]:
         log.setLevel(before)
 
 
-class History(World):
+class SimulatedHistory(World):
     """The run of one plan."""
 
     def __init__(self, plan: Plan) -> None:

@@ -110,7 +110,7 @@ STARVED_MS = 6 * 3_600_000
 
 
 @dataclass(slots=True)
-class Report:
+class SimulationReport:
     """The figures of many histories."""
 
     seeds: int = 0
@@ -233,8 +233,8 @@ def simulate(
     team: SupervisorSpec | None = None,
     *,
     hours: float = HOURS,
-    progress: Callable[[Report], None] = lambda report: None,
-) -> Report:
+    progress: Callable[[SimulationReport], None] = lambda report: None,
+) -> SimulationReport:
     """Run histories until one breaks an invariant, and shrink that one.
 
     Args:
@@ -243,7 +243,7 @@ def simulate(
         hours: Simulated time with decisions in each history, in hours.
         progress: Called after each history.
     """
-    report, began_s = Report(), time.monotonic()
+    report, began_s = SimulationReport(), time.monotonic()
     for seed in seeds:
         result = run_history(plan_of(seed, team, hours=hours))
         report.add(result)

@@ -44,7 +44,7 @@ _Note: TypeAlias = Piece | _Place | str
 """A piece, the place of a journaled event, or the text of `progress:`."""
 
 
-class Board:
+class LiveTexts:
     """The live texts of all tasks at work.
 
     Args:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 from engine.core.events import ATTEMPT_ENDS, AttemptMigrated, Event, ModelFailed, StepRecorded
-from engine.stream.board import Board
+from engine.stream.board import LiveTexts
 from engine.stream.records import Piece, Speaker, StreamItem
 from engine.stream.subscription import ItemT, ReadEvents, Subscription
 
@@ -28,7 +28,7 @@ class Bus:
         read_on: Reads events from the journal, for readers that have fallen behind.
     """
 
-    def __init__(self, board: Board, read_on: ReadEvents) -> None:
+    def __init__(self, board: LiveTexts, read_on: ReadEvents) -> None:
         self.board = board
         self.delivered_seq = 0
         """The last event that was delivered."""

@@ -36,11 +36,11 @@ from engine.reading.folding import events_after, events_of, fold_from
 from engine.reading.texts import Texts
 from engine.runtimes.values import copy_json
 from engine.stream.attached import AttachedStream
-from engine.stream.board import Board
+from engine.stream.board import LiveTexts
 from engine.stream.bus import Bus
 from engine.stream.subscription import Subscription
 from engine.supervisor.changes import Changes
-from engine.supervisor.history import History
+from engine.supervisor.history import RecordedWork
 from engine.supervisor.node import EngineLink, Make, translate_refusals
 from engine.supervisor.offline import body_in, find_finished_run, records_of
 from engine.supervisor.people import People
@@ -48,7 +48,18 @@ from engine.supervisor.requests import Requests
 from engine.supervisor.shared import LoopGuard
 from engine.supervisor.views import Views
 from engine.trusted_code.trust import grant, needs_trust, user_list
-from store import CommandRow, Following, InboxClient, Mark, Reader, ReadRowsLost, Record, StoreError, follow, mark_at
+from store import (
+    CommandRow,
+    Following,
+    HashedRow,
+    InboxClient,
+    Reader,
+    ReadRowsLost,
+    Record,
+    StoreError,
+    follow,
+    mark_at,
+)
 from store.wall_clock import wall_ms
 
 T = TypeVar("T")
@@ -57,7 +68,7 @@ MAX_UNFOLDED_BATCHES = 8
 """Batches of events that may wait for the loop; more are read later."""
 
 
-class AttachedSupervisor(Requests, People, Changes, Views, History):
+class AttachedSupervisor(Requests, People, Changes, Views, RecordedWork):
     """A supervisor of a team in another process; made by `DynamicSupervisor.attach`.
 
     Properties show the state of the last awaited call. Specs must name code by reference (`module:function`), which
@@ -93,7 +104,7 @@ class RemoteEngine(EngineLink):
         """The file has lost events that were folded; the next call folds it again from the start."""
         self._follower: _Follower | None = None
         self._texts = Texts(lambda seq: anyio.to_thread.run_sync(body_in, self._path, seq))
-        self._bus = Bus(Board(tapes=False, on_news=lambda: None), self._read_on)
+        self._bus = Bus(LiveTexts(tapes=False, on_news=lambda: None), self._read_on)
         self._queued_rows: dict[asyncio.Future[None], CommandRow] = {}
         """Commands not yet written into the inbox."""
         self._write_lock = anyio.Lock()
@@ -333,7 +344,7 @@ class _Follower:
             self.following.leave()
 
 
-def _read(path: Path) -> tuple[State, Mark | None]:
+def _read(path: Path) -> tuple[State, HashedRow | None]:
     """Fold the state of a file; return it with the mark of its last event."""
     with Reader(path) as reader:
         state = fold_from(reader)

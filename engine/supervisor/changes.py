@@ -15,7 +15,7 @@ from engine.core.specs.spec import AgentSpec
 from engine.core.strategies import strategy_named
 from engine.core.validation.rules import Says, Within
 from engine.host.pending_commands import Applied
-from engine.supervisor.node import Node, check_names, checks_arguments, spec_of, translate_refusals
+from engine.supervisor.node import SupervisorNode, check_names, checks_arguments, spec_of, translate_refusals
 from engine.supervisor.registry import SpecifiedAgent
 
 Settings: TypeAlias = Mapping[str, Any]
@@ -28,7 +28,7 @@ _AGGREGATOR_REQUEST = "write, edit, summarize or combine several results into on
 """The request by which an agent is chosen as aggregator if none was ever named."""
 
 
-class Changes(Node):
+class Changes(SupervisorNode):
     """Methods that change the members, settings and coordination of a team."""
 
     @checks_arguments

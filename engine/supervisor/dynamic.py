@@ -25,7 +25,7 @@ from engine.host.pending_commands import Applied
 from engine.platform.clock import Clock
 from engine.supervisor.adoption import tree_of
 from engine.supervisor.changes import Changes
-from engine.supervisor.history import History
+from engine.supervisor.history import RecordedWork
 from engine.supervisor.local import LocalEngine
 from engine.supervisor.node import check_names, checks_arguments, spec_of
 from engine.supervisor.offline import complete_state_of, state_ready
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 Self = TypeVar("Self", bound="DynamicSupervisor")
 
 
-class DynamicSupervisor(Requests, People, Changes, Views, History):
+class DynamicSupervisor(Requests, People, Changes, Views, RecordedWork):
     """A team of agents that works on requests, and can be changed while it works.
 
     Calls need no set-up: each starts an engine while it needs one; `async with supervisor:` keeps one running. Between

@@ -15,11 +15,11 @@ from engine.history.forking import ChangedStep, Fork, fork, step_named
 from engine.history.replaying import Replay, replay
 from engine.history.steps import Step, steps_in
 from engine.runtimes.values import json_value
-from engine.supervisor.node import Node, checks_arguments, translate_refusals
+from engine.supervisor.node import SupervisorNode, checks_arguments, translate_refusals
 from store import Reader
 
 
-class History(Node):
+class RecordedWork(SupervisorNode):
     """Methods of a supervisor on recorded work."""
 
     @checks_arguments

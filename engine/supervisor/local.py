@@ -32,9 +32,9 @@ from engine.stream.records import StreamItem
 from engine.stream.subscription import Subscription
 from engine.supervisor.adoption import Adoption, tree_of
 from engine.supervisor.callables import Callables
-from engine.supervisor.node import EngineLink, Make, Node, checked_command, translate_refusals
+from engine.supervisor.node import EngineLink, Make, SupervisorNode, checked_command, translate_refusals
 from engine.supervisor.offline import OfflineJournal, find_finished_run, records_of, text_in
-from engine.supervisor.shared import LoopGuard, PendingCommands, SharedResource
+from engine.supervisor.shared import CommandQueue, LoopGuard, SharedResource
 from engine.trusted_code.trust import user_list
 from store import Durability, Record, Store, open_store
 
@@ -86,14 +86,14 @@ class LocalEngine(EngineLink):
         self._undeclared = None if store is None else team
         """The team, until it has been declared to the file."""
         self._offline = OfflineJournal()
-        self.nodes: list[Node] = []
+        self.nodes: list[SupervisorNode] = []
         """The program's supervisors, which are views on this engine."""
         self._host: Host | None = None
         attach = "" if store is None else f", or use DynamicSupervisor.attach({str(self._store)!r}) here"
         instead = f"hand the call to that loop with asyncio.run_coroutine_threadsafe{attach}"
         self._guard = LoopGuard(f"supervisor {self._name!r}", instead=instead)
         self._shared = SharedResource(self._run_engine, self._guard)
-        self._pending = PendingCommands()
+        self._pending = CommandQueue()
         self._checked: set[str] = set()
         self.is_complete = False
         """True once the program's description was complete; from then on settings must not name missing members."""
@@ -140,7 +140,7 @@ class LocalEngine(EngineLink):
         """Return whether this program made or adopted a member; others were left by an earlier program."""
         return self._adoption.is_ours(member_id)
 
-    def add_nodes(self, nodes: Iterable[Node]) -> None:
+    def add_nodes(self, nodes: Iterable[SupervisorNode]) -> None:
         """Add supervisors of the program that are in the state already."""
         added = list(nodes)
         for node in added:  # only these: the others may have been moved away from the paths of the program

@@ -196,7 +196,7 @@ class EngineLink(ABC):
         return spec
 
 
-class Node:
+class SupervisorNode:
     """A supervisor of a tree."""
 
     _engine: EngineLink

@@ -9,10 +9,10 @@ from engine.core.state import Escalation, Grant
 from engine.errors import HostStopped
 from engine.host.pending_commands import Applied
 from engine.runtimes.values import json_value
-from engine.supervisor.node import Node
+from engine.supervisor.node import SupervisorNode
 
 
-class People(Node):
+class People(SupervisorNode):
     """Methods of a supervisor for people who intervene."""
 
     @property

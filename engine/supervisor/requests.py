@@ -27,7 +27,7 @@ from engine.host.pending_commands import Applied
 from engine.runtimes.values import copy_json, json_value
 from engine.stream.narrator import Narrator
 from engine.stream.records import StreamEvent
-from engine.supervisor.node import Node, check_names, checks_arguments, translate_refusals
+from engine.supervisor.node import SupervisorNode, check_names, checks_arguments, translate_refusals
 from engine.supervisor.results import FAILURES_BY_STATUS, RunFailed, RunResult, WorkStatus
 from store import StoreError
 
@@ -54,7 +54,7 @@ class RunDuties(TypedDict, total=False):
     after: Iterable[Target]
 
 
-class Requests(Node):
+class Requests(SupervisorNode):
     """Methods that submit, follow and stop requests, and that decide about work in progress."""
 
     async def arun(self, request: Json, conversation: str | None = MAIN, **duties: Unpack[RunDuties]) -> RunResult:

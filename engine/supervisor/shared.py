@@ -146,7 +146,7 @@ class _Pending:
     """Set once it was carried out or refused, or when its engine has ended."""
 
 
-class PendingCommands:
+class CommandQueue:
     """A queue of commands, emptied by an engine while there is one."""
 
     def __init__(self) -> None:

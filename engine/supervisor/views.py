@@ -11,11 +11,11 @@ from engine.core.queries.targets import at
 from engine.core.queries.team.suiting import candidate_from, choose_agents
 from engine.core.specs.spec import AgentSpec
 from engine.supervisor.metrics import AgentView, SupervisionMetrics, agent_view, metrics_of
-from engine.supervisor.node import Node, spec_of, translate_refusals
+from engine.supervisor.node import SupervisorNode, spec_of, translate_refusals
 from engine.supervisor.registry import SpecifiedAgent, create_agent_from_spec
 
 
-class Views(Node):
+class Views(SupervisorNode):
     """Methods that read a supervisor."""
 
     @property
@@ -75,7 +75,7 @@ class AgentSpecs(MutableSequence[AgentSpec]):
     assigning to an index swaps. Use it from the event loop of the team.
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: SupervisorNode) -> None:
         self._node = node
 
     def _pending_specs(self) -> list[tuple[str, AgentSpec]]:

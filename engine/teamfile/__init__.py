@@ -17,7 +17,7 @@ from engine.core.encoding.codec import encode_command
 from engine.core.records.records import copy_with
 from engine.core.specs.approval import punctuation_warning
 from engine.teamfile.build import agent_spec, references_of, supervisor_spec
-from engine.teamfile.document import Document, Loc, Problem, TeamFileError, UnusableTeamFile, read_document
+from engine.teamfile.document import FileFault, Loc, TeamFileError, UnusableTeamFile, YamlDocument, read_document
 from engine.teamfile.faults import field, problems_of, valid_part
 from engine.teamfile.meaning import WARN_ABOVE_LEVELS, Meaning, agents_of, depth_of
 from engine.teamfile.programs import missing_programs
@@ -38,7 +38,7 @@ class TeamFile:
     team: TeamDocument
     references: list[str]
     """Every `module:qualname` in it, each once."""
-    document: Document
+    document: YamlDocument
 
     @property
     def name(self) -> str:
@@ -138,10 +138,10 @@ def declares(command: LoadTeam) -> bool:
     return encode_command(load) == encode_command(command)
 
 
-def _validate(document: Document) -> tuple[TeamDocument | None, list[Problem]]:
+def _validate(document: YamlDocument) -> tuple[TeamDocument | None, list[FileFault]]:
     """Return the team and all faults: those of its shape, and those of the meaning of its valid part."""
     team: TeamDocument | None
-    problems: list[Problem] = []
+    problems: list[FileFault] = []
     faulty: list[Loc] = []
     try:
         team = TeamDocument.model_validate(document.value)
@@ -191,7 +191,7 @@ def text_of(path: Path, *, missing: str = "does not exist") -> str:
 
 
 __all__ = [
-    "Problem",
+    "FileFault",
     "TeamFile",
     "TeamFileError",
     "UnusableTeamFile",

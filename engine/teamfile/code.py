@@ -14,7 +14,7 @@ from engine.runtimes.functions.tools import options_of
 from engine.runtimes.spec_keys import WITHOUT_CONTEXT, unused_keys
 from engine.teamfile import TeamFile, read_team
 from engine.teamfile.build import agent_spec
-from engine.teamfile.document import Loc, Problem, printable
+from engine.teamfile.document import FileFault, Loc, printable
 from engine.teamfile.faults import field
 from engine.teamfile.meaning import agents_of, teams_of, type_of
 from engine.teamfile.schema import AgentBlock
@@ -58,7 +58,7 @@ class TeamCode:
         """
         return {reference: digest_of(self._folder.sources(reference)) for reference in self.team.references}
 
-    def reference_problems(self) -> list[Problem]:
+    def reference_problems(self) -> list[FileFault]:
         """Import every reference of a trusted team file and return those that do not resolve to a callable.
 
         A module that cannot be imported is reported once, where it is first named. Unlike all other checks of a team
@@ -119,7 +119,7 @@ class TeamCode:
                 except Unusable as unusable:
                     yield (*loc, "mcp", name), unusable
 
-    def server_problems(self) -> list[Problem]:
+    def server_problems(self) -> list[FileFault]:
         """Return a fault for each tool server of a trusted team file that does not work."""
         return [
             self._problem(loc, f"the server does not work: {outcome.reason}")
@@ -134,9 +134,9 @@ class TeamCode:
         ]
         return {(*loc, "tools", at) for loc, block in model_agents for at in range(len(block.tools))}
 
-    def _problem(self, loc: Loc, text: str) -> Problem:
+    def _problem(self, loc: Loc, text: str) -> FileFault:
         document = self.team.document
-        return Problem(document.line(loc), field(document, loc), printable(text))
+        return FileFault(document.line(loc), field(document, loc), printable(text))
 
     def _references(self) -> Iterator[tuple[Loc, str, AgentBlock]]:
         for loc, block in agents_of(self.team.team):

@@ -26,7 +26,7 @@ MAX_COMPARED_NAMES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class FileFault:
     """One fault of a file."""
 
     line: int
@@ -50,7 +50,7 @@ class TeamFileError(Exception):
         problems: The faults in the order of the file; each kind of check reports at most `MAX_PROBLEMS`.
     """
 
-    def __init__(self, path: Path, problems: Sequence[Problem]) -> None:
+    def __init__(self, path: Path, problems: Sequence[FileFault]) -> None:
         self.path = path
         self.problems = sorted(problems, key=lambda problem: problem.line)
         lines = [problem.as_line(path) for problem in self.problems[:MAX_SHOWN]]
@@ -66,7 +66,7 @@ class UnusableTeamFile(TeamFileError):
     def __init__(self, path: Path, text: str) -> None:
         Exception.__init__(self, f"{printable(str(path))}: {text}")
         self.path = path
-        self.problems = [Problem(1, "", text)]
+        self.problems = [FileFault(1, "", text)]
 
 
 def printable(text: str, limit: int = 300) -> str:
@@ -109,7 +109,7 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]{1,300}(\.[0-9]*)?)([eE][-+]?[0-9]{1,3
 _TEXT_TAGS = {"!", "tag:yaml.org,2002:str"}
 
 
-class Document:
+class YamlDocument:
     """The values of one YAML file."""
 
     def __init__(self, value: Any, lines: dict[Loc, int]) -> None:
@@ -131,7 +131,7 @@ _UNCLOSED = {
 """The unclosed sign at the end of a text, by the context that the parser reports."""
 
 
-def read_document(text: str, path: Path) -> Document:
+def read_document(text: str, path: Path) -> YamlDocument:
     """Read one YAML document.
 
     Raises:
@@ -148,14 +148,14 @@ def read_document(text: str, path: Path) -> Document:
         line = mark.line + 1 if mark is not None else 1
         if mark is not None and text[mark.index : mark.index + 1] == "\t":
             text_of_fault = "a tab cannot indent a line; use spaces"
-        raise TeamFileError(path, [Problem(line, "", f"not valid YAML: {printable(text_of_fault)}")]) from error
+        raise TeamFileError(path, [FileFault(line, "", f"not valid YAML: {printable(text_of_fault)}")]) from error
     except (yaml.reader.ReaderError, UnicodeEncodeError) as error:
         # Searched again, because the position in the error may count bytes or characters.
         character = yaml.reader.Reader.NON_PRINTABLE.search(text)
         line = text.count("\n", 0, character.start()) + 1 if character is not None else 1
         sign = f" ({printable(character[0])})" if character is not None else ""
         text_of_fault = f"not valid YAML: a control character{sign}; in double quotes it can be written as an escape"
-        raise TeamFileError(path, [Problem(line, "", text_of_fault)]) from error
+        raise TeamFileError(path, [FileFault(line, "", text_of_fault)]) from error
     except yaml.YAMLError as error:
         text_of_fault = str(error).split("\n", 1)[0]
         raise UnusableTeamFile(path, f"not valid YAML: {printable(text_of_fault)}") from error
@@ -171,9 +171,9 @@ class _Reader:
         self._lines: dict[Loc, int] = {}
         self._anchors: dict[str, Any] = {}
         self._values = 0
-        self._duplicates: list[Problem] = []
+        self._duplicates: list[FileFault] = []
 
-    def document(self) -> Document:
+    def document(self) -> YamlDocument:
         value: Any = None
         documents = 0
         for event in self._events:
@@ -184,7 +184,7 @@ class _Reader:
                 value = self._value(next(self._events), ())
         if self._duplicates:
             raise TeamFileError(self._path, self._duplicates)
-        return Document(value, self._lines)
+        return YamlDocument(value, self._lines)
 
     def _value(self, event: Any, loc: Loc) -> Any:
         self._lines.setdefault(loc, event.start_mark.line + 1)
@@ -221,7 +221,7 @@ class _Reader:
             line = event.start_mark.line + 1
             if key in values:
                 fault = f"the key {printable(repr(key))} occurs twice; the first is on line {self._lines[place]}"
-                self._duplicates.append(Problem(line, "", fault))
+                self._duplicates.append(FileFault(line, "", fault))
             self._lines.setdefault(place, line)
             value = self._value(next(self._events), place)
             values.setdefault(key, value)
@@ -259,7 +259,7 @@ class _Reader:
         self._refuse(event, f"the tag {printable(event.tag, 60)} is not allowed; write plain values")
 
     def _refuse(self, event: Any, text: str) -> None:
-        raise TeamFileError(self._path, [*self._duplicates, Problem(event.start_mark.line + 1, "", text)])
+        raise TeamFileError(self._path, [*self._duplicates, FileFault(event.start_mark.line + 1, "", text)])
 
 
 def plain_value(text: str) -> Any:

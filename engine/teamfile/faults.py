@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 from engine.core.errors import BadValue
 from engine.core.validation.rules import InvalidValue
 from engine.teamfile.blocks import blocks_in
-from engine.teamfile.document import MAX_PROBLEMS, Document, Loc, Problem, describe_value, printable, suggest
+from engine.teamfile.document import MAX_PROBLEMS, FileFault, Loc, YamlDocument, describe_value, printable, suggest
 from engine.teamfile.schema import LATER_KEYS, TeamDocument
 
 _WRONG_TYPE = {
@@ -52,11 +52,11 @@ _MAX_ROUNDS = 20
 
 def problems_of(
     errors: Iterable[ErrorDetails],
-    document: Document,
+    document: YamlDocument,
     *,
     under: Loc = (),
     model: type[BaseModel] = TeamDocument,
-) -> list[Problem]:
+) -> list[FileFault]:
     """Return the faults of one validation, at most one for each location, and up to `MAX_PROBLEMS`.
 
     Args:
@@ -64,7 +64,7 @@ def problems_of(
         under: Path of the validated value.
         model: The model that it was validated as.
     """
-    problems: dict[tuple[Loc, str], Problem] = {}
+    problems: dict[tuple[Loc, str], FileFault] = {}
     for error in errors:
         if len(problems) >= MAX_PROBLEMS:
             break
@@ -77,11 +77,11 @@ def problems_of(
         else:
             text = _text(error, loc)
         key = (loc, "" if _is_choice(error) else text)
-        problems.setdefault(key, Problem(document.line(loc), field(document, loc), text))
+        problems.setdefault(key, FileFault(document.line(loc), field(document, loc), text))
     return list(problems.values())
 
 
-def field(document: Document, loc: Loc) -> str:
+def field(document: YamlDocument, loc: Loc) -> str:
     """Return the path of a value for people: `agents[scout].timeout_s`."""
     path = ""
     value: Any = document.value

@@ -23,7 +23,7 @@ from engine.runtimes.model.output import check_schema
 from engine.runtimes.programs.options import KINDS
 from engine.runtimes.script import Script
 from engine.runtimes.spec_keys import unused_keys, unused_model_keys, unused_server_keys
-from engine.teamfile.document import MAX_PROBLEMS, Document, Loc, Problem, suggest
+from engine.teamfile.document import MAX_PROBLEMS, FileFault, Loc, YamlDocument, suggest
 from engine.teamfile.faults import field, problems_of
 from engine.teamfile.schema import AgentBlock, TeamBlock, TeamDocument
 
@@ -40,7 +40,7 @@ class Meaning:
         faulty: Locations from which faulty values were removed; faults that may follow from that are not reported.
     """
 
-    def __init__(self, team: TeamDocument, document: Document, *, faulty: Sequence[Loc] = ()) -> None:
+    def __init__(self, team: TeamDocument, document: YamlDocument, *, faulty: Sequence[Loc] = ()) -> None:
         from engine.platform.strategies_plugins import installed_strategies  # takes 20 ms
 
         installed_strategies()
@@ -50,9 +50,9 @@ class Meaning:
         self._runtimes = list(built_in())
         self._faulty = frozenset(faulty)
         self._faulty_prefixes = {place[:length] for place in faulty for length in range(len(place) + 1)}
-        self._problems: list[Problem] = []
+        self._problems: list[FileFault] = []
 
-    def problems(self) -> list[Problem]:
+    def problems(self) -> list[FileFault]:
         """Return the faults, up to `MAX_PROBLEMS` of them."""
         for loc, block in teams_of(self._team):
             if len(self._problems) < MAX_PROBLEMS:
@@ -239,7 +239,7 @@ class Meaning:
     def _report(self, loc: Loc, text: str) -> None:
         is_faulty = loc in self._faulty_prefixes or any(loc[:length] in self._faulty for length in range(len(loc) + 1))
         if not is_faulty:
-            self._problems.append(Problem(self._document.line(loc), field(self._document, loc), text))
+            self._problems.append(FileFault(self._document.line(loc), field(self._document, loc), text))
 
 
 def type_of(agent: AgentBlock) -> str | None:

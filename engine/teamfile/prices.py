@@ -10,16 +10,16 @@ from typing import Any
 import anyio
 
 from engine.core.specs.model_spec import ModelSpec
-from engine.models.link import CallFailed
+from engine.models.link import RequestFailed
 from engine.models.service import ModelService
 from engine.teamfile import TeamFile
-from engine.teamfile.document import Loc, Problem
+from engine.teamfile.document import FileFault, Loc
 from engine.teamfile.faults import field
 from engine.teamfile.meaning import agents_of, teams_of
 from engine.teamfile.schema import AmountsBlock, TeamBlock, TeamDocument
 
 
-def unpriced_models(file: TeamFile) -> list[Problem]:
+def unpriced_models(file: TeamFile) -> list[FileFault]:
     """Return a fault for each model under a cost budget that has no known price; blocks."""
     uses = list(_unpriced_uses(file.team))
     names = {model.model for _, _, model in uses if model.base_url is None and model.model is not None}
@@ -29,7 +29,7 @@ def unpriced_models(file: TeamFile) -> list[Problem]:
         if model.base_url is not None or model.model not in priced:
             fault = f"no price is known for {name!r}, so a budget of cost_usd would not count it"
             text = f"{fault}; give it a 'price' under 'models', or bound tokens instead"
-            problems.append(Problem(file.document.line(loc), field(file.document, loc), text))
+            problems.append(FileFault(file.document.line(loc), field(file.document, loc), text))
     return problems
 
 
@@ -42,7 +42,7 @@ async def _priced(models: list[str]) -> set[str]:
                 try:
                     if (await service.facts(model)).price is not None:
                         priced.add(model)
-                except CallFailed:  # no provider has such a model, so it has no price
+                except RequestFailed:  # no provider has such a model, so it has no price
                     continue
         finally:
             await service.close()

@@ -10,13 +10,13 @@ from pathlib import Path
 from engine.core.queries.team.code import PROGRAM_TYPES
 from engine.errors import Unusable
 from engine.runtimes.programs.environment import check_acp, check_program, environment
-from engine.teamfile.document import Document, Loc
+from engine.teamfile.document import Loc, YamlDocument
 from engine.teamfile.faults import field
 from engine.teamfile.meaning import agents_of, teams_of
 from engine.teamfile.schema import TeamDocument
 
 
-def missing_programs(team: TeamDocument, folder: Path, document: Document) -> Iterator[str]:
+def missing_programs(team: TeamDocument, folder: Path, document: YamlDocument) -> Iterator[str]:
     """Yield a warning for each missing program of an agent or a tool server, with its path in the file."""
 
     @cache

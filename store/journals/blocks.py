@@ -11,7 +11,7 @@ from collections.abc import Collection
 from itertools import groupby
 from operator import itemgetter
 
-from store.journals.records import BlockSummary, Record, Span
+from store.journals.records import BlockSummary, EventSpan, Record
 from store.layout.migrations import BLOCK
 
 _FULL_BLOCKS = """
@@ -54,11 +54,11 @@ def read_blocks(connection: sqlite3.Connection, first: int) -> list[BlockSummary
     ]
 
 
-def read_spans(connection: sqlite3.Connection, first_seq: int, last_seq: int, *, step_ms: int) -> list[Span]:
+def read_spans(connection: sqlite3.Connection, first_seq: int, last_seq: int, *, step_ms: int) -> list[EventSpan]:
     """Return the counts between two events, inclusive, in time steps of `step_ms`; 1 ms of work for each block."""
     rows = connection.execute(_SPANS, {"first": first_seq, "last": last_seq, "step": max(1, step_ms)}).fetchall()
     return [
-        Span(
+        EventSpan(
             first_seq=min(row[3] for row in step_rows),
             last_seq=max(row[4] for row in step_rows),
             first_ms=min(row[5] for row in step_rows),

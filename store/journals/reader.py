@@ -18,7 +18,7 @@ from store.journals import statements
 from store.journals.blocks import find_ranges, read_blocks, read_spans
 from store.journals.chain import LINKED_PAGE, read_linked_page
 from store.journals.compression import decompress
-from store.journals.records import BlockSummary, EngineInfo, Record, SnapshotInfo, Span, StandbyInfo
+from store.journals.records import BlockSummary, EngineInfo, EventSpan, Record, SnapshotInfo, StandbyInfo
 from store.layout.connection import SQLITE_ERRORS, to_store_error, translate_errors
 from store.layout.file_check import open_checked
 from store.layout.files import Files
@@ -131,7 +131,7 @@ class Reader:
         with translate_errors(self.path):
             return read_blocks(self._connection, first)
 
-    def spans(self, first_seq: int, last_seq: int, *, step_ms: int) -> list[Span]:
+    def spans(self, first_seq: int, last_seq: int, *, step_ms: int) -> list[EventSpan]:
         """Return the counts between two events, inclusive, in time steps of `step_ms`."""
         with translate_errors(self.path):
             return read_spans(self._connection, first_seq, last_seq, step_ms=step_ms)

@@ -157,7 +157,7 @@ class BlockSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class EventSpan:
     """Summary of consecutive events."""
 
     first_seq: int

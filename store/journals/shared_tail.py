@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 from store.errors import ReadRowsLost, StoreError
 from store.journals.reader import Reader
 from store.journals.records import Record
-from store.journals.tail import Continuity, Mark, PollInterval, mark_at
+from store.journals.tail import Continuity, HashedRow, PollInterval, mark_at
 from store.layout.files import Files
 from store.leadership.lock import find_file_loss, identity
 
@@ -44,7 +44,7 @@ class Follower(Protocol):
 class Following:
     """The position of one follower; made by `follow`."""
 
-    def __init__(self, tail: "_Tail", after_seq: int, follower: Follower, mark: Mark | None) -> None:
+    def __init__(self, tail: "_Tail", after_seq: int, follower: Follower, mark: HashedRow | None) -> None:
         self._tail = tail
         self._follower = follower
         self.after_seq = after_seq
@@ -91,7 +91,7 @@ class Following:
                 self.has_left = self.is_over = True
             self._follower.end(ReadRowsLost(reader.path, self.mark.seq))
 
-    def deliver(self, batch: list[Record], mark: Mark | None) -> None:
+    def deliver(self, batch: list[Record], mark: HashedRow | None) -> None:
         """Deliver the records of a batch that it does not have yet; `mark` is that of the last record."""
         records = [record for record in batch if record.seq > self.after_seq]
         if records:
@@ -114,7 +114,9 @@ class Following:
             self._follower.end(error)
 
 
-def follow(path: str | os.PathLike[str], after_seq: int, follower: Follower, *, mark: Mark | None = None) -> Following:
+def follow(
+    path: str | os.PathLike[str], after_seq: int, follower: Follower, *, mark: HashedRow | None = None
+) -> Following:
     """Follow the file at `path` after a seq, until the follower leaves or following ends.
 
     It ends with `ReadRowsLost` if the file no longer contains the rows up to `mark`.

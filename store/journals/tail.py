@@ -31,17 +31,17 @@ class PollInterval:
         return BUSY_S if time.monotonic() < self._busy_until else IDLE_S
 
 
-class Mark(NamedTuple):
+class HashedRow(NamedTuple):
     """A row with its chained hash, which covers all rows before it."""
 
     seq: int
     hash: bytes
 
 
-def mark_at(reader: Reader, seq: int) -> Mark | None:
+def mark_at(reader: Reader, seq: int) -> HashedRow | None:
     """Return the mark of a row; None if the journal does not contain it."""
     row_hash = reader.hash_of(seq)
-    return None if row_hash is None else Mark(seq, row_hash)
+    return None if row_hash is None else HashedRow(seq, row_hash)
 
 
 class Continuity:
@@ -52,7 +52,7 @@ class Continuity:
         mark: The last row that was read before, if any.
     """
 
-    def __init__(self, reader: Reader, mark: Mark | None = None) -> None:
+    def __init__(self, reader: Reader, mark: HashedRow | None = None) -> None:
         self._reader = reader
         self.mark = mark
 
@@ -74,7 +74,7 @@ class Continuity:
 class Tail:
     """Records as they appear, from one seq on."""
 
-    def __init__(self, path: str | os.PathLike[str], after_seq: int, *, mark: Mark | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str], after_seq: int, *, mark: HashedRow | None = None) -> None:
         """Name the file to follow and the last row that was read; `batches` opens it, in the thread that runs it."""
         self._path = path
         self.mark = mark

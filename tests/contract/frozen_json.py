@@ -22,17 +22,17 @@ from dashboard.cli.doctor import Finding
 from dashboard.cli.engines.engine import _announce
 from dashboard.cli.engines.up import Launched
 from dashboard.cli.printing.following import event_item
-from dashboard.cli.printing.output import Settings
+from dashboard.cli.printing.output import OutputSettings
 from dashboard.cli.printing.simulation import report_body as simulation_body
 from dashboard.cli.web import _LinkPrinter
 from dashboard.engines.client import CommandReply
-from dashboard.web.gate import Gate
+from dashboard.web.gate import HostNames
 from dashboard.web.server import ServerOptions
 from engine.core.commands import SupervisorSpec
 from engine.core.events import Escalated
 from engine.core.records.values import Usage
 from engine.simulation.plan import HistoryResult, Plan, Violation
-from engine.simulation.report import Cause, Report
+from engine.simulation.report import Cause, SimulationReport
 from engine.simulation.shadow_ledger import ShadowLedger
 from engine.stream.records import StreamEvent
 from tests.databases import write_database
@@ -65,8 +65,8 @@ def json_lines(world: World, folder: Path) -> Iterator[str]:
         yield from _of_files(db, folder)
     for value in _of_engines(db):
         yield from keys_of(value)
-    ctx = click.Context(click.Command("serve"), obj=Settings(json=True))
-    web = _LinkPrinter(ctx, ServerOptions(db=db, gate=Gate("localhost")))
+    ctx = click.Context(click.Command("serve"), obj=OutputSettings(json=True))
+    web = _LinkPrinter(ctx, ServerOptions(db=db, gate=HostNames("localhost")))
     for write in (
         partial(web.listening, "link"), partial(web.signed_in, "here", "link"),
         partial(_announce, ctx, db, None, "engine", ""), partial(_announce, ctx, db, None, "standby", ""),
@@ -94,7 +94,9 @@ def _of_engines(db: Path) -> Iterator[dict[str, Any]]:
     yield {"v": 1, "kind": "doctor", "ok": True, "items": [asdict(finding)]}
     plan = Plan(1, SupervisorSpec(name="chief"), 1.0, ())
     past = HistoryResult(plan, Violation("law", "says", "what", 1, 1), [], {}, ShadowLedger(), "", 1.0, [], 1, [])
-    report = Report(workers=Counter("a"), failures={("a", "b"): (Cause("a", "b", "c", 1), 1)}, counterexample=past)
+    report = SimulationReport(
+        workers=Counter("a"), failures={("a", "b"): (Cause("a", "b", "c", 1), 1)}, counterexample=past
+    )
     yield simulation_body(report, None, "again")
 
 

@@ -2,7 +2,7 @@
 
 import ast
 import tomllib
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
@@ -64,3 +64,21 @@ class Ending:
         ("said", False), ("then", True), ("kept", False), ("question", True), ("also", True), ("told", False),
         ("who", False), ("ended", True),
     }  # fmt: skip
+
+
+MIRRORED = frozenset(
+    {"commands", "events", "entities", "fold", "decide", "legality", "laws", "ledger", "actions", "screens", "pages"}
+)
+"""Rooms that have a class, a file or a function for each thing of another room, under the same name."""
+
+
+def test_classes_of_one_name_stand_in_mirrored_rooms_alone() -> None:
+    places = defaultdict(list)
+    for package in packages():
+        for path in (ROOT / package).rglob("*.py"):
+            if MIRRORED.isdisjoint(path.with_suffix("").relative_to(ROOT).parts):
+                for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                    if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                        places[node.name].append(path.relative_to(ROOT).as_posix())
+
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from store import FileLost, Following, Mark, ReadRowsLost, Record, Row, follow, open_store
+from store import FileLost, Following, HashedRow, ReadRowsLost, Record, Row, follow, open_store
 from tests.patience import PATIENCE_S
 
 
 class Listener:
     """Takes what a tail tells, and passes it to the thread of the test."""
 
-    def __init__(self, path: Path, after_seq: int, *, mark: Mark | None = None) -> None:
+    def __init__(self, path: Path, after_seq: int, *, mark: HashedRow | None = None) -> None:
         self.room = True
         self.broken = False
         self.records: list[Record] = []

@@ -9,7 +9,7 @@ from textual.widgets import Input
 
 import dashboard.app.app
 from dashboard.actions import give_keys
-from dashboard.deck.terminal import Terminal
+from dashboard.deck.terminal import TerminalSignals
 from dashboard.dialogs.swap import SwapDialog
 from dashboard.frame.frame import Frame
 from dashboard.pages.agent import AgentScreen
@@ -207,7 +207,7 @@ async def test_ctrl_c_says_how_to_quit_and_quits_when_pressed_again(
 
 async def test_the_title_names_the_team_and_the_bell_rings_when_more_needs_a_person() -> None:
     told: list[str] = []
-    terminal = Terminal(told.append, "bell")
+    terminal = TerminalSignals(told.append, "bell")
 
     terminal.update("chief", 1)
     assert told == ["\x1b[22;0t\x1b]0;⚑1 chief · quarterdeck\x07"]
@@ -222,7 +222,7 @@ async def test_the_title_names_the_team_and_the_bell_rings_when_more_needs_a_per
 
 async def test_a_team_with_a_hostile_name_puts_nothing_into_the_terminal() -> None:
     told: list[str] = []
-    terminal = Terminal(told.append, "desktop")
+    terminal = TerminalSignals(told.append, "desktop")
     terminal.update("a\x07\x1b[2Jb", 0)
     terminal.update("a\x07\x1b[2Jb", 1)
 

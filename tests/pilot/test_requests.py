@@ -14,7 +14,7 @@ from dashboard.dialogs.request import RequestDialog
 from dashboard.engines.client import CommandReply
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.fields import Picker
-from dashboard.widgets.typing import TextLine
+from dashboard.widgets.typing import LineInput
 from engine.core.commands import HandOver, Submit, SwitchStrategy
 from engine.core.specs.limits import Limits
 from store.journals.records import StandbyInfo
@@ -46,7 +46,7 @@ async def test_an_input_method_composes_where_the_text_stands_although_the_dialo
 async def test_an_input_method_composes_where_the_cursor_is_drawn(text: str, tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press("n")
-        line = hand.app.screen.query_one("#request", TextLine)
+        line = hand.app.screen.query_one("#request", LineInput)
         for key in ("left", "home", "end", "left", "right"):
             line.value = line.value or text
             await hand.press(key)

@@ -17,7 +17,7 @@ from wcwidth import wcswidth
 from dashboard.clean import MARKS
 from dashboard.frame.frame import Frame
 from dashboard.widgets.prompt import Prompt
-from dashboard.widgets.typing import TextBox, TextLine
+from dashboard.widgets.typing import LineInput, TextBox
 from dashboard.widgets.yaml_area import YamlArea
 from engine.core.commands import Submit, SwapAgent
 from tests.pilot.engines import until
@@ -34,7 +34,7 @@ class Typing(App[None]):
         self._text = text
 
     def compose(self) -> ComposeResult:
-        yield TextLine(self._text, id="line")
+        yield LineInput(self._text, id="line")
         yield TextBox(self._text, id="box")
         yield YamlArea(self._text, id="yaml")
 
@@ -54,7 +54,7 @@ async def test_what_is_typed_into_is_text_in_columns_and_stays_what_it_is(kind: 
             for strip in drawn(widget):
                 assert strange(strip.text) == []
                 assert wcswidth(strip.text) == strip.cell_length
-        assert app.query_one(TextLine).value == text
+        assert app.query_one(LineInput).value == text
 
 
 @pytest.mark.anyio
@@ -63,7 +63,7 @@ async def test_letters_of_languages_are_drawn_as_they_are() -> None:
     app = Typing(text)
     async with app.run_test(size=(200, 40)) as pilot:
         await pilot.pause()
-        assert text in app.query_one(TextLine).render_line(0).text
+        assert text in app.query_one(LineInput).render_line(0).text
 
 
 @pytest.mark.parametrize(
@@ -135,9 +135,9 @@ async def test_letters_keep_their_order_while_the_line_for_them_opens(tmp_path: 
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("kind", [TextLine, TextBox, YamlArea])
+@pytest.mark.parametrize("kind", [LineInput, TextBox, YamlArea])
 async def test_what_is_pasted_where_one_types_is_in_it_once(
-    tmp_path: Path, kind: type[TextLine | TextBox | YamlArea]
+    tmp_path: Path, kind: type[LineInput | TextBox | YamlArea]
 ) -> None:
     async with opened(tmp_path) as hand:
         widget = kind("", id="typed")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.cli import main
-from dashboard.cli.printing.output import Failure, Table, emit, say, show_failure
+from dashboard.cli.printing.output import CommandFailure, TextTable, emit, say, show_failure
 from tests.databases import write_database
 from tests.runtime.test_cli_lifecycle_errors import TEAM
 
@@ -89,9 +89,9 @@ def test_whatever_is_told_is_as_many_lines_as_were_meant(
     ctx = click.Context(click.Command("x"))
     emit(ctx, {}, HOSTILE)
     emit(ctx, {}, [HOSTILE, HOSTILE])
-    emit(ctx, {}, Table(("A",), [(HOSTILE,)]))
+    emit(ctx, {}, TextTable(("A",), [(HOSTILE,)]))
     say(HOSTILE)
-    show_failure(Failure("x", HOSTILE, HOSTILE, 2, details=[HOSTILE]), as_json=False)
+    show_failure(CommandFailure("x", HOSTILE, HOSTILE, 2, details=[HOSTILE]), as_json=False)
 
     out, err = capsys.readouterr()
     assert (out.count("\n"), err.count("\n")) == (5, 3)

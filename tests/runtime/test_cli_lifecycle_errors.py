@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from dashboard.cli import main, quarterdeck
 from dashboard.cli.doctor import sqlite_finding
 from dashboard.cli.group import COMMANDS
-from dashboard.cli.printing.output import Table
+from dashboard.cli.printing.output import TextTable
 from dashboard.engines.process import start_engine
 from engine.core.commands import Submit
 from store import MissingFolder
@@ -452,7 +452,7 @@ cells = st.none() | st.integers() | st.floats() | st.text(st.characters(codec="u
 
 @given(st.lists(st.tuples(cells, cells), min_size=1, max_size=5))
 def test_a_table_is_as_many_lines_as_it_has_rows_and_holds_nothing_a_terminal_acts_on(rows: list[Any]) -> None:
-    lines = Table(("LEFT", "RIGHT"), rows).lines()
+    lines = TextTable(("LEFT", "RIGHT"), rows).lines()
 
     assert len(lines) == 1 + len(rows)
     assert all(line.isprintable() for line in lines)

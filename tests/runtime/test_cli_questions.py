@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.cli import main
-from dashboard.cli.printing.progress import Progress
+from dashboard.cli.printing.progress import ProgressLine
 from engine import AgentSpec, Context, DynamicSupervisor, Escalate, Task, tool
 from engine.reading.folding import fold_file
 
@@ -38,7 +38,7 @@ async def test_a_run_that_waits_for_a_person_says_once_who_asks_and_how_to_answe
     async with DynamicSupervisor("desk", agent_specs=[spec], store=path) as desk:
         run_id = await desk.submit(request_text)
         await desk.next_question()
-    progress = Progress(path, run_id, every_s=0.2, quiet=quiet)
+    progress = ProgressLine(path, run_id, every_s=0.2, quiet=quiet)
     progress(fold_file(path))
     progress(fold_file(path))
 
@@ -54,7 +54,7 @@ async def test_a_run_that_waits_for_a_person_says_nothing_of_the_questions_of_ot
     async with DynamicSupervisor("desk", agent_specs=[AgentSpec(name="press", run=publish)], store=path) as desk:
         await desk.submit("closed")
         await desk.next_question()
-    Progress(path, "r2", every_s=0.2)(fold_file(path))
+    ProgressLine(path, "r2", every_s=0.2)(fold_file(path))
 
     assert capsys.readouterr().err == ""
 
@@ -66,7 +66,7 @@ async def test_a_run_that_waits_because_something_is_paused_says_so_each_time(
     async with DynamicSupervisor("desk", agent_specs=[AgentSpec(name="press", run=publish)], store=path) as desk:
         await desk.pause()
         run_id = await desk.submit("open")
-        progress = Progress(path, run_id, every_s=0.2, quiet=True)
+        progress = ProgressLine(path, run_id, every_s=0.2, quiet=True)
         for _ in range(2):
             progress(fold_file(path))
         await desk.resume()
@@ -98,7 +98,7 @@ async def test_the_inbox_and_a_run_that_waits_show_what_a_call_is_made_with(
         run_id = await desk.submit("go")
         question = await desk.next_question()
 
-    Progress(path, run_id, every_s=0.2)(fold_file(path))
+    ProgressLine(path, run_id, every_s=0.2)(fold_file(path))
     waiting = capsys.readouterr().err
     assert main(["inbox", "--db", str(path)]) == 0
     table = capsys.readouterr().out

@@ -14,7 +14,7 @@ import pytest
 
 from engine.core.specs.model_spec import ModelSpec
 from engine.models import bounds
-from engine.models.link import CallFailed, Link
+from engine.models.link import Link, RequestFailed
 from engine.models.provider_process import ProviderProcess
 from engine.models.records import Message, ModelAnswer, ModelRequest
 from tests.model_server import ModelServer, Say, model_server
@@ -123,13 +123,13 @@ async def test_the_request_that_a_process_worked_at_fails_and_the_others_are_ans
     link: Link, server: ModelServer, clock: Clock, is_killed: bool
 ) -> None:
     answers: list[ModelAnswer] = []
-    errors: list[CallFailed] = []
+    errors: list[RequestFailed] = []
 
     async def ask_besides() -> None:
         answers.append(await ask(link, server, "hello"))
 
     async def ask_endless() -> None:
-        with pytest.raises(CallFailed) as raised:
+        with pytest.raises(RequestFailed) as raised:
             await ask(link, server, "endless")
         errors.append(raised.value)
 

@@ -26,7 +26,7 @@ from engine.core.records.records import names
 from engine.core.state import Agent, Escalation, Insight, Ledger, Queue, Run, RunSummary, State, Supervisor, Task, Timer
 from engine.core.transfer.exporting import make_document
 from engine.reading.texts import walk
-from engine.simulation.history import History
+from engine.simulation.history import SimulatedHistory
 from engine.simulation.plan import Plan
 from engine.simulation.report import plan_of
 from tests.exports import Document, as_value, plain
@@ -55,7 +55,7 @@ WORDS = [
 ]
 
 
-class _Watched(History):
+class _Watched(SimulatedHistory):
     """A history that remembers where its batches ended: between two messages, where an export may be made."""
 
     def __init__(self, plan: Plan) -> None:

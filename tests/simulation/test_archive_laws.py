@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from engine.archive import ImportRefused
-from engine.archive.cutting import Part, Rest, pieces
+from engine.archive.cutting import ArchivePart, Rest, pieces
 from engine.archive.reading import Contents, complete_state, read_state
 from engine.core.commands import Answer, Pause, Resume, Submit
 from engine.core.documents.document import read_document, references_in, text_refs, write_document
@@ -160,7 +160,7 @@ def taken_in_parts(found: tuple[State, list[JsonValue]], *, into: World | None =
         elif isinstance(piece, Rest):
             world.say(StateReady(**order, **file, paused=True, state=piece.state, texts=[]))
         else:
-            assert isinstance(piece, Part)
+            assert isinstance(piece, ArchivePart)
             before = len(world.state.tasks)
             world.say(PartRead(**order, state=piece.state, texts=piece.texts))
             assert len(world.state.tasks) == before

@@ -215,7 +215,7 @@ def test_nothing_but_the_command_line_imports_the_simulation() -> None:
         check=True,
     )
 
-    assert importers == ["dashboard/cli/simulate.py"]
+    assert sorted(importers) == ["dashboard/cli/printing/simulation.py", "dashboard/cli/simulate.py"]
     assert loaded.stdout == "False\n"
 
 

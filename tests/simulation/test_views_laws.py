@@ -22,7 +22,7 @@ from dashboard.views.runs import runs
 from dashboard.views.situation import Situation
 from dashboard.views.tasks import ORDERS as TASK_ORDERS
 from dashboard.views.tasks import tasks
-from dashboard.views.words.names import Names, Texts
+from dashboard.views.words.names import JournalTexts, Names
 from dashboard.views.words.sentences import sentence
 from engine.core.encoding.codec import encode_state
 from engine.core.queries.team.replacements import replacements
@@ -55,9 +55,9 @@ def pages(state: State, now_ms: int) -> None:
             candidate_line(state, [agent], name)
             spec_changes(state.spec_of(agent), state.specs[state.registry[name]])
     for task_id in [*state.tasks, "t999"]:
-        task_page(state, task_id, counts, {}, Texts(), (), now_ms=now_ms)
+        task_page(state, task_id, counts, {}, JournalTexts(), (), now_ms=now_ms)
     for run_id in [*state.runs, *(run.id for run in state.finished), "r999"]:
-        run_page(state, run_id, Texts(), now_ms=now_ms)
+        run_page(state, run_id, JournalTexts(), now_ms=now_ms)
 
 
 @some

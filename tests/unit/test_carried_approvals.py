@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.archive.cutting import Part, pieces
+from engine.archive.cutting import ArchivePart, pieces
 from engine.archive.reading import complete_state, read_state
 from engine.core.commands import Answer, Submit
 from engine.core.documents.document import references_in
@@ -59,7 +59,9 @@ def test_no_part_of_an_archive_brings_a_right_to_call(world: World) -> None:
     others = {key for task in state.tasks.values() for key in task.steps} - RIGHTS
 
     for at_work in (False, True):
-        parts = [decode_state(piece.state) for piece in pieces(archive, at_work=at_work) if isinstance(piece, Part)]
+        parts = [
+            decode_state(piece.state) for piece in pieces(archive, at_work=at_work) if isinstance(piece, ArchivePart)
+        ]
 
         assert [rights_in(part) for part in parts if rights_in(part)] == []
         assert {key for part in parts for task in part.tasks.values() for key in task.steps} == others

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dashboard.cli.demo import WITHIN_S, crew_file, crew_text
-from dashboard.demo.gathering import Clock, in_order
+from dashboard.demo.gathering import LeadTimeLimit, in_order
 from engine.core.specs.spec import AgentSpec, Escalate
 from engine.teamfile import parse_team
 
@@ -69,12 +69,12 @@ async def test_a_lead_that_goes_on_later_has_the_time_that_was_left_and_decides_
     outputs: dict[str, Any] = {}
     now = [1_000.0]
     context: Any = Recorded(outputs)
-    before = Clock(context, lambda: now[0])
+    before = LeadTimeLimit(context, lambda: now[0])
     now[0] += 40
     assert not await before.is_over("parse 0")
 
     now[0] += 10_000  # as long until the fork is resumed
-    again = Clock(context, lambda: now[0])
+    again = LeadTimeLimit(context, lambda: now[0])
 
     assert not await again.is_over("parse 0")
     now[0] += 15

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.demo import chapters, history
-from dashboard.demo.files import Listing
+from dashboard.demo.files import AuditedFiles
 from dashboard.demo.history import Commit
 from dashboard.demo.markdown import code, size, table
 from dashboard.demo.report import report, sections_in
@@ -36,7 +36,7 @@ def findings(name: str) -> dict[str, dict[str, Any]]:
         "file": name, "kind": "python", "module": True, "public": 1, "documented": 0, "problems": [],
         "bare": [[1, name, 20]],
     }  # fmt: skip
-    listing = Listing([name], [(name, name), (f"{name}2", name)])
+    listing = AuditedFiles([name], [(name, name), (f"{name}2", name)])
     sections: dict[str, dict[str, Any]] = {
         "map": chapters.what_is_here([scanned, {**scanned, "file": f"{name}2"}], listing) | {"under": name},
         "metrics": chapters.hot_spots([parsed], [name]),
@@ -101,7 +101,7 @@ def test_a_chapter_without_a_result_says_so_and_the_rest_is_written() -> None:
 
 def test_a_folder_without_anything_to_find_makes_a_report_too() -> None:
     empty: dict[str, dict[str, Any]] = {
-        "map": chapters.what_is_here([], Listing()),
+        "map": chapters.what_is_here([], AuditedFiles()),
         "metrics": chapters.hot_spots([]),
         "hazards": chapters.hazards([]),
         "duplicates": chapters.copies([], []),

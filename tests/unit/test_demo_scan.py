@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from dashboard.demo import chapters, scan
-from dashboard.demo.files import Listing
+from dashboard.demo.files import AuditedFiles
 
 
 def entry(tmp_path: Path, data: bytes, *, name: str = "a.py", worker: Any = scan.thorough) -> dict[str, Any]:
@@ -60,4 +60,4 @@ def test_equal_files_are_found(tmp_path: Path) -> None:
 
     rows = [entry(tmp_path, text, name=name) for name in ("a.py", "b.py")] + [entry(tmp_path, b"y", name="c.py")]
 
-    assert "- Same content: `a.py`, `b.py`\n" in chapters.what_is_here(rows, Listing())["text"]
+    assert "- Same content: `a.py`, `b.py`\n" in chapters.what_is_here(rows, AuditedFiles())["text"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from engine.core.commands import Command, Ping
 from engine.errors import CommandRefusedError, HostStopped
-from engine.supervisor.shared import PendingCommands
+from engine.supervisor.shared import CommandQueue
 from tests.patience import PATIENCE_S
 
 
@@ -24,7 +24,7 @@ class Program:
     """One program that posts and waits, and what it saw."""
 
     def __init__(self) -> None:
-        self.posted = PendingCommands()
+        self.posted = CommandQueue()
         self.carried_out: list[str] = []
         self.told: list[str] = []
         self.back = 0

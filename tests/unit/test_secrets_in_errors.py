@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.children.tail import TAIL_BYTES, Tail
+from engine.children.tail import TAIL_BYTES, StderrTail
 from engine.models.failures import error_text, failure_of
 from engine.models.redaction import KEY_PLACEHOLDER, MAX_CHARACTERS, credentials_in, hide, note_sent, redact
 from engine.runtimes.values import one_line
@@ -51,7 +51,7 @@ def test_no_part_of_a_secret_is_in_the_last_words_of_a_program(
     monkeypatch: pytest.MonkeyPatch, secret: str, said: str, kept: str
 ) -> None:
     monkeypatch.setenv("SERVICE_KEY", secret)
-    tail = Tail()
+    tail = StderrTail()
     for begin in range(0, len(said), 1_000):
         tail.add(said[begin : begin + 1_000].encode())
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec import Raw
 
 from dashboard.views.event_log import Entry
-from dashboard.views.tail import Tail, to_tail_line
+from dashboard.views.tail import ScreenTail, to_tail_line
 from dashboard.views.words.names import Names
 from dashboard.views.words.sentences import SENTENCES, sentence
 from engine.core import events as on
@@ -196,7 +196,7 @@ def test_a_member_that_was_renamed_is_called_by_its_present_name() -> None:
 
 
 def test_what_the_tail_kept_is_said_again_where_a_member_got_another_name() -> None:
-    world, names, tail = team_world(agent("ada", "parse")), Names(), Tail()
+    world, names, tail = team_world(agent("ada", "parse")), Names(), ScreenTail()
     world.order(Pause(target="ada"))
     paused = only(world.journal, "agent_paused")
     entries = [Entry(1, paused.at_ms, paused.type, paused)]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engine.core.events import Event, StepRecorded
 from engine.stream import subscription as limits
-from engine.stream.board import Board
+from engine.stream.board import LiveTexts
 from engine.stream.bus import Bus
 from engine.stream.merging import Merger
 from engine.stream.records import Piece, Speaker, StreamItem
@@ -32,7 +32,7 @@ class World:
     """Attempts, the journal that lies behind them, and what really happened."""
 
     def __init__(self, *, tapes: bool = False, buffered: int = 10_000) -> None:
-        self.board = Board(tapes=tapes, on_news=lambda: None)
+        self.board = LiveTexts(tapes=tapes, on_news=lambda: None)
         self.bus = Bus(self.board, self._read_on)
         self.heard = self.bus.listen(buffered=buffered)
         self.journal: list[tuple[int, Event]] = []

@@ -5,7 +5,14 @@ from hypothesis import strategies as st
 
 from dashboard.views.drawing.lines import Line, cell_width
 from dashboard.views.event_log import Entry
-from dashboard.views.measures.task_times import Swap, Times, describe_times, medians_around_swap, times_of, times_plot
+from dashboard.views.measures.task_times import (
+    SwapMark,
+    Times,
+    describe_times,
+    medians_around_swap,
+    times_of,
+    times_plot,
+)
 from engine.core.commands import RegisterSpec, Rollback, Submit, SwapAgent
 from tests.story import member
 from tests.world import World, agent, team_world
@@ -41,7 +48,7 @@ def test_a_swap_stands_over_the_first_task_after_it_and_says_what_came_of_it() -
     mark, *plot = map(text, times_plot(found, 40, 5))
     column = mark.index("◆g2")
 
-    assert (found.ms, found.swaps) == ([60, 60, 60, 10, 10], [Swap(3, 2)])
+    assert (found.ms, found.swaps) == ([60, 60, 60, 10, 10], [SwapMark(3, 2)])
     assert describe_times(found) == "p50 60 ms · 60 ms ◆ 10 ms"
     assert len(plot) == 4
     assert (plot[0][column - 2] > "⠀", plot[0][column:].strip()) == (True, "")  # high before it, low from there on
@@ -52,7 +59,7 @@ def test_a_swap_with_no_task_since_stands_at_the_end_and_the_one_before_is_told(
     work.order(Rollback(agent="reader"))
     found = times(work)
 
-    assert found.swaps == [Swap(1, 2), Swap(2, 3)]
+    assert found.swaps == [SwapMark(1, 2), SwapMark(2, 3)]
     assert medians_around_swap(found) == "60 ms ◆ 10 ms"
     assert text(times_plot(found, 30, 4)[0]).endswith("g3◆")
 
@@ -68,7 +75,7 @@ def test_an_agent_that_was_never_swapped_has_no_line_of_marks() -> None:
 
 
 def test_beside_a_wide_axis_in_a_narrow_pane_a_swap_is_a_mark_alone() -> None:
-    lines = times_plot(Times([50_001], [Swap(0, 2)]), 13, 2)
+    lines = times_plot(Times([50_001], [SwapMark(0, 2)]), 13, 2)
 
     assert text(lines[0]).endswith("◆")
     assert all(cell_width(line.spans) <= 13 for line in lines)
@@ -77,7 +84,7 @@ def test_beside_a_wide_axis_in_a_narrow_pane_a_swap_is_a_mark_alone() -> None:
 @given(st.lists(st.integers(0, 100_000), min_size=1, max_size=60), st.data(), st.integers(12, 90), st.integers(2, 9))
 def test_plot_and_marks_stay_in_their_room(ms: list[int], data: st.DataObject, width: int, height: int) -> None:
     places = sorted(data.draw(st.lists(st.integers(0, len(ms)), max_size=5)))
-    found = Times(ms, [Swap(place, generation) for generation, place in enumerate(places, 2)])
+    found = Times(ms, [SwapMark(place, generation) for generation, place in enumerate(places, 2)])
     lines = times_plot(found, width, height)
 
     assert len(lines) == height

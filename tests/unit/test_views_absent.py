@@ -6,7 +6,7 @@ from dashboard.views.facts.pages import agent_page, run_page
 from dashboard.views.facts.run_facts import run_facts
 from dashboard.views.measures.digest import make_digest
 from dashboard.views.words.absent import absence, is_issued
-from dashboard.views.words.names import Texts
+from dashboard.views.words.names import JournalTexts
 from engine.core.commands import AddAgent, Submit
 from engine.core.fold import apply
 from engine.core.state import State
@@ -32,7 +32,7 @@ def test_what_came_later_is_not_called_gone_in_the_past() -> None:
     facts = run_facts(past, run_id, [], width=80, now_ms=past.at_ms)
     told: list[Any] = [
         agent_page(past, bob, make_digest(past), {}, [], now_ms=past.at_ms)[0].text,
-        run_page(past, run_id, Texts(), now_ms=past.at_ms)[0].text,
+        run_page(past, run_id, JournalTexts(), now_ms=past.at_ms)[0].text,
         facts[0].spans[0].text,
     ]
 

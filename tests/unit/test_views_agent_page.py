@@ -17,7 +17,7 @@ from dashboard.views.facts.step_table import live_lines, step_lines, steps_among
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import make_digest
 from dashboard.views.words.amounts import duration
-from dashboard.views.words.names import Names, Texts
+from dashboard.views.words.names import JournalTexts, Names
 from engine.core.encoding.codec import kind_of
 from engine.core.state import Task
 from tests.pilot.scene import NOW_MS, audit
@@ -73,7 +73,9 @@ def test_of_an_ended_run_the_prompt_says_that_what_its_conversation_held_before_
         key = attempt(world, "lead")
         world.record(key, "turn:1")
         done(world, "lead", "answer")
-        prompts.append(prompt_of(world.state, None, steps_among(entries(world), key[0]), {}, Texts(), request=request))
+        prompts.append(
+            prompt_of(world.state, None, steps_among(entries(world), key[0]), {}, JournalTexts(), request=request)
+        )
 
     assert [[one.text for one in prompt if one.role in ("user", "earlier")] for prompt in prompts] == [
         ["first"],
@@ -88,8 +90,8 @@ def test_the_prompt_is_put_together_as_it_was_sent() -> None:
     parts = {"h1": "You find sources.", "h2": '[{"type": "function", "function": {"name": "search"}}]'}
     for step in steps[:1]:
         step.event.parts.extend(parts)  # type: ignore[attr-defined]
-    first = prompt_of(work.state, task, steps[:1], parts, Texts())
-    after = prompt_of(work.state, task, steps, parts, Texts())
+    first = prompt_of(work.state, task, steps[:1], parts, JournalTexts())
+    after = prompt_of(work.state, task, steps, parts, JournalTexts())
 
     assert [(one.role, one.text) for one in first] == [
         ("system", "You find sources."), ("tools", "search"), ("user", "Find three sources on tides"),

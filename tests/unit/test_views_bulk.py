@@ -1,7 +1,7 @@
 """What became of several changes, in one line."""
 
 from dashboard.engines.client import CommandReply
-from dashboard.views.changes.bulk import MAX_SHOWN, Bulk, Part, describe_outcomes, part_lines, plan_cancel
+from dashboard.views.changes.bulk import MAX_SHOWN, Bulk, BulkChange, describe_outcomes, part_lines, plan_cancel
 from dashboard.views.changes.outcomes import UNDO_HINT
 from dashboard.views.words.keyed import fill_keys
 from engine.core.commands import Cancel
@@ -55,7 +55,7 @@ def test_what_no_engine_took_is_said() -> None:
 
 
 def test_of_very_many_the_rest_is_counted() -> None:
-    part = Part("t5 dive", Cancel(target="t5"), "cancelled task t5", refused=False)
+    part = BulkChange("t5 dive", Cancel(target="t5"), "cancelled task t5", refused=False)
 
     assert part_lines([part] * (MAX_SHOWN + 1_200))[-1].text == "and 1,200 more"
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 from dashboard.views.facts.pages import agent_page, run_page, task_page
 from dashboard.views.measures.digest import make_digest
 from dashboard.views.measures.limits import limit_lines
-from dashboard.views.words.names import Texts
+from dashboard.views.words.names import JournalTexts
 from engine.core.records.values import Usage
 from engine.core.specs.limits import Limits
 from engine.core.state import AgentStatus
@@ -48,8 +48,8 @@ def test_the_pages_say_it() -> None:
     state, counts, now_ms = world.state, make_digest(world.state), world.now_ms
 
     pages = [
-        run_page(state, run_id, Texts(), now_ms=now_ms),
-        task_page(state, task_of(world, "ada").id, counts, {}, Texts(), (), now_ms=now_ms),
+        run_page(state, run_id, JournalTexts(), now_ms=now_ms),
+        task_page(state, task_of(world, "ada").id, counts, {}, JournalTexts(), (), now_ms=now_ms),
         agent_page(state, member(world, "ada").id, counts, {}, (), now_ms=now_ms),
     ]
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from dashboard.views.changes.switching import Node, graph_cells
+from dashboard.views.changes.switching import TaskNode, graph_cells
 from dashboard.views.drawing.lines import Line, Span, cut_name, mark_cursor
 from dashboard.views.drawing.rows import GAP, MIN_GROWING_WIDTH, Column, fit_columns
 from dashboard.views.event_log import BLOCK, Entry, FilteredLog, Search, WholeLog
@@ -26,7 +26,7 @@ from dashboard.views.words.amounts import (
     stopwatch,
 )
 from dashboard.views.words.filters import parse_filter
-from dashboard.views.words.names import MAX_CHARACTERS, MAX_TITLES, Names, Texts, pretty
+from dashboard.views.words.names import MAX_CHARACTERS, MAX_TITLES, JournalTexts, Names, pretty
 from engine.core.commands import Submit
 from engine.core.events import AgentAdded, EngineStopped, GroupPlanned, RunFinished, SpecUnregistered
 from engine.core.events import RunSubmitted as Submitted
@@ -212,7 +212,9 @@ graphs = st.lists(st.tuples(st.text("abcdef/.", min_size=1, max_size=30), st.set
 def test_a_graph_is_drawn_within_its_width_even_where_it_has_a_circle(
     given_nodes: list[tuple[str, set[int]]], width: int
 ) -> None:
-    nodes = [Node(str(place), "○", title, tuple(map(str, after))) for place, (title, after) in enumerate(given_nodes)]
+    nodes = [
+        TaskNode(str(place), "○", title, tuple(map(str, after))) for place, (title, after) in enumerate(given_nodes)
+    ]
 
     lines = graph_cells(nodes, width)
 
@@ -221,11 +223,11 @@ def test_a_graph_is_drawn_within_its_width_even_where_it_has_a_circle(
 
 
 def test_a_chain_is_one_line_and_a_fan_has_its_brackets() -> None:
-    chain = [Node("a", "✓", "parse", ()), Node("b", "●", "count", ("a",)), Node("c", "◌", "join", ("b",))]
+    chain = [TaskNode("a", "✓", "parse", ()), TaskNode("b", "●", "count", ("a",)), TaskNode("c", "◌", "join", ("b",))]
     fan = [
-        Node("a", "✓", "parse", ()),
-        *(Node(n, "●", n, ("a",)) for n in "bcd"),
-        Node("e", "◌", "join", ("b", "c", "d")),
+        TaskNode("a", "✓", "parse", ()),
+        *(TaskNode(n, "●", n, ("a",)) for n in "bcd"),
+        TaskNode("e", "◌", "join", ("b", "c", "d")),
     ]
 
     assert [line.text for line in graph_cells(chain, 60)] == ["✓ parse ──▶ ● count ──▶ ◌ join"]
@@ -274,7 +276,7 @@ def test_a_name_keeps_the_number_that_tells_it_from_its_siblings(name: str, widt
 
 
 def test_texts_that_are_no_longer_shown_are_forgotten_where_much_is_kept() -> None:
-    texts = Texts()
+    texts = JournalTexts()
 
     def shown(*seqs: int) -> list[str]:
         texts.begin_redraw()
@@ -300,7 +302,7 @@ def test_columns_that_grow_take_all_of_the_room_but_not_more_than_they_may() -> 
 
 @pytest.mark.parametrize("body", [b'{"reason": ', b"[" * 100_000])
 def test_what_is_no_json_or_nested_too_deeply_is_shown_as_it_stands(body: bytes) -> None:
-    texts, ref = Texts(), TextRef(seq=1, path="reason")
+    texts, ref = JournalTexts(), TextRef(seq=1, path="reason")
     texts.add(ref, body)
 
     assert pretty(body) == body.decode()

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.views.measures.time_bar import EMPTY_CELL, MARKS, TimeBar, time_bar
-from store.journals.records import Span
+from store.journals.records import EventSpan
 
 KINDS = ("attempt_done", "run_submitted", "task_failed", "agent_swapped", "escalated")
 T0 = 1_700_000_000_000
@@ -22,25 +22,25 @@ BLOCKS = st.lists(
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> list[Span]:
+def histories(draw: st.DrawFn) -> list[EventSpan]:
     """Spans that follow each other as blocks of a journal do."""
-    spans: list[Span] = []
+    spans: list[EventSpan] = []
     seq, at_ms = 1, T0
     for numbers, pause_ms, takes_ms in draw(BLOCKS):
         counts = {kind: number for kind, number in zip(KINDS, numbers, strict=True) if number}
         first_ms = at_ms + pause_ms
         at_ms = first_ms + takes_ms
-        spans.append(Span(seq, seq + sum(counts.values()) - 1, first_ms, at_ms, counts))
+        spans.append(EventSpan(seq, seq + sum(counts.values()) - 1, first_ms, at_ms, counts))
         seq = spans[-1].last_seq + 1
     return spans
 
 
-def bar_of(spans: list[Span], width: int = 40, rows: int = 1) -> TimeBar:
+def bar_of(spans: list[EventSpan], width: int = 40, rows: int = 1) -> TimeBar:
     return time_bar(spans, width=width, from_ms=T0, to_ms=spans[-1].last_ms, rows=rows)
 
 
 @given(histories(), st.integers(1, 120))
-def test_every_event_is_in_one_column_and_in_order(spans: list[Span], width: int) -> None:
+def test_every_event_is_in_one_column_and_in_order(spans: list[EventSpan], width: int) -> None:
     bar = bar_of(spans, width)
     busy = [slot for slot in bar.slots if slot.events]
 
@@ -51,7 +51,7 @@ def test_every_event_is_in_one_column_and_in_order(spans: list[Span], width: int
 
 
 @given(histories(), st.integers(1, 120))
-def test_a_column_leads_to_a_moment_and_the_moment_back_to_it(spans: list[Span], width: int) -> None:
+def test_a_column_leads_to_a_moment_and_the_moment_back_to_it(spans: list[EventSpan], width: int) -> None:
     bar = bar_of(spans, width)
 
     for column, slot in enumerate(bar.slots):
@@ -63,7 +63,7 @@ def test_a_column_leads_to_a_moment_and_the_moment_back_to_it(spans: list[Span],
 
 
 @given(histories(), st.integers(1, 120))
-def test_whatever_is_to_be_marked_has_a_mark_somewhere_and_only_that(spans: list[Span], width: int) -> None:
+def test_whatever_is_to_be_marked_has_a_mark_somewhere_and_only_that(spans: list[EventSpan], width: int) -> None:
     counted = {kind for span in spans for kind in span.counts}
     shown = {slot.mark for slot in bar_of(spans, width).slots if slot.mark}
 
@@ -72,7 +72,7 @@ def test_whatever_is_to_be_marked_has_a_mark_somewhere_and_only_that(spans: list
 
 
 @given(histories(), st.integers(20, 120), st.integers(1, 2))
-def test_blocks_and_marks_are_as_wide_as_the_bar(spans: list[Span], width: int, rows: int) -> None:
+def test_blocks_and_marks_are_as_wide_as_the_bar(spans: list[EventSpan], width: int, rows: int) -> None:
     bar = bar_of(spans, width, rows)
 
     assert [len(row) for row in bar.blocks(rows)] == [width] * rows
@@ -80,7 +80,7 @@ def test_blocks_and_marks_are_as_wide_as_the_bar(spans: list[Span], width: int, 
 
 
 def test_a_little_beside_a_lot_still_shows_and_nothing_is_a_dot() -> None:
-    spans = [Span(1, 1000, T0, T0, {"x": 1000}), Span(1001, 1001, T0 + 9_000, T0 + 9_000, {"x": 1})]
+    spans = [EventSpan(1, 1000, T0, T0, {"x": 1000}), EventSpan(1001, 1001, T0 + 9_000, T0 + 9_000, {"x": 1})]
 
     bar = time_bar(spans, width=10, from_ms=T0, to_ms=T0 + 9_999)
 
@@ -88,7 +88,7 @@ def test_a_little_beside_a_lot_still_shows_and_nothing_is_a_dot() -> None:
 
 
 def test_half_as_much_is_higher_than_half() -> None:
-    spans = [Span(1, 100, T0, T0, {"x": 100}), Span(101, 150, T0 + 1_000, T0 + 1_000, {"x": 50})]
+    spans = [EventSpan(1, 100, T0, T0, {"x": 100}), EventSpan(101, 150, T0 + 1_000, T0 + 1_000, {"x": 50})]
 
     assert [slot.height for slot in time_bar(spans, width=2, from_ms=T0, to_ms=T0 + 1_999).slots] == [8, 5]
     assert time_bar(spans, width=2, from_ms=T0, to_ms=T0 + 1_999, rows=2).blocks(2) == ["█▂", "██"]
@@ -96,8 +96,8 @@ def test_half_as_much_is_higher_than_half() -> None:
 
 def test_the_rarer_mark_wins_a_column() -> None:
     spans = [
-        Span(1, 30, T0, T0, {"run_submitted": 20, "task_failed": 9, "agent_swapped": 1}),
-        Span(31, 35, T0 + 1_000, T0 + 1_000, {"run_submitted": 4, "task_failed": 1}),
+        EventSpan(1, 30, T0, T0, {"run_submitted": 20, "task_failed": 9, "agent_swapped": 1}),
+        EventSpan(31, 35, T0 + 1_000, T0 + 1_000, {"run_submitted": 4, "task_failed": 1}),
     ]
 
     assert [slot.mark for slot in time_bar(spans, width=2, from_ms=T0, to_ms=T0 + 1_999).slots] == ["◆", "✕"]
@@ -105,9 +105,9 @@ def test_the_rarer_mark_wins_a_column() -> None:
 
 def test_only_what_is_between_the_two_times_is_drawn() -> None:
     spans = [
-        Span(1, 10, T0, T0 + 100, {"x": 10}),
-        Span(11, 20, T0 + 1_000, T0 + 1_100, {"x": 10}),
-        Span(21, 30, T0 + 9_000, T0 + 9_100, {"x": 10}),
+        EventSpan(1, 10, T0, T0 + 100, {"x": 10}),
+        EventSpan(11, 20, T0 + 1_000, T0 + 1_100, {"x": 10}),
+        EventSpan(21, 30, T0 + 9_000, T0 + 9_100, {"x": 10}),
     ]
 
     bar = time_bar(spans, width=5, from_ms=T0 + 500, to_ms=T0 + 1_499)

@@ -9,15 +9,15 @@ from dashboard.views.drawing.lines import Line
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.measures.time_bar import time_bar
 from dashboard.views.measures.time_rows import HEAD_WIDTH, column_under, columns_at, rows_at, time_rows
-from dashboard.views.past import Moment, describe_fork
+from dashboard.views.past import PastMoment, describe_fork
 from dashboard.views.words.parsers import Mistyped, Seq, parse_moment
-from store.journals.records import Span
+from store.journals.records import EventSpan
 
-SPANS = [Span(at * 10 + 1, at * 10 + 10, at * 1_000, at * 1_000 + 900, {"attempt_done": 9}) for at in range(60)]
+SPANS = [EventSpan(at * 10 + 1, at * 10 + 10, at * 1_000, at * 1_000 + 900, {"attempt_done": 9}) for at in range(60)]
 SPANS[30].counts["agent_swapped"] = 1
 
 
-def drawn(width: int, rows: int, *, past: Moment | None = None, said: Cell | None = None) -> list[Line]:
+def drawn(width: int, rows: int, *, past: PastMoment | None = None, said: Cell | None = None) -> list[Line]:
     bar = time_bar(SPANS, width=columns_at(width, rows), from_ms=0, to_ms=59_900, rows=max(1, rows - 1))
     return time_rows(bar, width=width, rows=rows, seq=600, at_ms=59_900, alive=True, past=past, notice=said)
 
@@ -33,8 +33,8 @@ def test_the_bar_is_as_high_as_the_screen_allows(screen: int, rows: int) -> None
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200, 300])
 @pytest.mark.parametrize("rows", [1, 2, 3])
-@pytest.mark.parametrize("past", [None, Moment(300, 30_000, 600, 90_000)])
-def test_no_row_is_wider_than_the_screen(width: int, rows: int, past: Moment | None) -> None:
+@pytest.mark.parametrize("past", [None, PastMoment(300, 30_000, 600, 90_000)])
+def test_no_row_is_wider_than_the_screen(width: int, rows: int, past: PastMoment | None) -> None:
     lines = drawn(width, rows, past=past)
 
     assert len(lines) == rows
@@ -42,7 +42,7 @@ def test_no_row_is_wider_than_the_screen(width: int, rows: int, past: Moment | N
 
 
 def test_in_the_past_the_cursor_parts_what_was_from_what_came_later() -> None:
-    marks, blocks = drawn(120, 2, past=Moment(300, 30_000, 600, 90_000))
+    marks, blocks = drawn(120, 2, past=PastMoment(300, 30_000, 600, 90_000))
 
     at = text(marks).index("▼")
     place = 0
@@ -54,13 +54,13 @@ def test_in_the_past_the_cursor_parts_what_was_from_what_came_later() -> None:
 
 
 def test_where_not_all_words_about_the_past_fit_between_marks_the_seq_still_does() -> None:
-    marks, _ = drawn(70, 2, past=Moment(300, 30_000, 600, 90_000))
+    marks, _ = drawn(70, 2, past=PastMoment(300, 30_000, 600, 90_000))
 
     assert "  seq 600, live +0  " in text(marks)
 
 
 def test_a_mark_that_came_later_is_grey() -> None:
-    marks, _ = drawn(120, 2, past=Moment(100, 10_000, 600, 90_000))
+    marks, _ = drawn(120, 2, past=PastMoment(100, 10_000, 600, 90_000))
 
     assert [span.tone for span in marks.spans if span.text == "◆"] == ["faint"]
 

@@ -15,7 +15,7 @@ from dashboard.views.measures.digest import make_digest
 from dashboard.views.timeline import KINDS, Lanes, TimelineView, cut_axis, draw_timeline
 from dashboard.views.timeline.drawing import _by_cell
 from dashboard.views.timeline.lanes import GAP_MS, MAX_COUNT, MAX_REMOVED, SLOTS, VISIBLE_GAP_MS, Lane
-from dashboard.views.timeline.rows import Row, rows_of
+from dashboard.views.timeline.rows import LaneRow, rows_of
 from engine.core.commands import Submit
 from engine.core.encoding.codec import kind_of
 from engine.core.state import State
@@ -255,7 +255,7 @@ def test_a_title_below_a_lane_keeps_its_columns_whatever_its_script() -> None:
 
 def test_a_team_of_a_thousand_is_counted_as_everywhere_else() -> None:
     lanes = learned((0, "attempt_started"))
-    row = Row("s1", "fleet", 0, tuple(f"a{number}" for number in range(1_000)))
+    row = LaneRow("s1", "fleet", 0, tuple(f"a{number}" for number in range(1_000)))
     seen = TimelineView(state=State(), rows=[row], begin=0, end=lanes.advance(START_MS + 1_000), cursor=0)
 
     assert "0 of 1,000" in text(draw_timeline(lanes, seen, width=120, height=20).lines)

@@ -11,7 +11,7 @@ from dashboard.views.words.tips import (
     SERVE_FROM_MS,
     SHOWN_MS,
     TIPS,
-    Swap,
+    SwapOutcome,
     Tip,
     TipContext,
     Tips,
@@ -123,7 +123,7 @@ def test_undo_is_suggested_only_where_something_can_be_taken_back_and_then_at_on
     assert not any("u: " in text or "undo" in text for text in every_tip(state))
 
     tips.of(seen(state))
-    swap = Swap("slow", 90.0, 14.0)
+    swap = SwapOutcome("slow", 90.0, 14.0)
 
     assert tips.of(seen(state, undoable=True)).text == "u: take that change back"
     told = "slow: 90 ms a task before, 14 ms now · u undoes it"
@@ -224,7 +224,7 @@ def test_every_tip_is_read_to_its_end_in_a_window_of_80() -> None:
     over.settle()
     questions = crew()
     questions.state.escalations.update({"e1": asked("failure"), "e2": asked("failure", 2), "e3": asked("ask", 3)})
-    swap = Swap("parser-thorough", 190_000.0, 190_000.0)
+    swap = SwapOutcome("parser-thorough", 190_000.0, 190_000.0)
     said = {"done": ("attempt_failed", "report"), "undoable": True, "swap": swap, "pid": 4_194_304}
 
     told = [text for state in (crew().state, work.state, questions.state) for text in every_tip(state, late_ms, **said)]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.web.protocol import Drawn, Focused, InvalidMessage, Ping, Resized, Size, Typed, message_of
+from dashboard.web.protocol import Drawn, Focused, InvalidMessage, Resized, ServerPing, Size, Typed, message_of
 
 
 @pytest.mark.parametrize(
@@ -16,8 +16,8 @@ from dashboard.web.protocol import Drawn, Focused, InvalidMessage, Ping, Resized
         ('["resize",{"width":120,"height":40}]', Resized(Size(120, 40))),
         ('["resize",{"width":-1,"height":1000000000}]', Resized(Size(20, 200))),
         ('["resize",{"width":1000000000,"height":0}]', Resized(Size(500, 5))),
-        ('["ping","1795379086406"]', Ping("1795379086406")),
-        (json.dumps(["ping", "x" * 1000]), Ping("x" * 40)),
+        ('["ping","1795379086406"]', ServerPing("1795379086406")),
+        (json.dumps(["ping", "x" * 1000]), ServerPing("x" * 40)),
         ('["focus"]', Focused(True)),
         ('["blur"]', Focused(False)),
         ('["drawn",16384]', Drawn(16384)),

@@ -13,8 +13,8 @@ import click
 from dashboard.cli.database import database_of, team_database, team_fields
 from dashboard.cli.engines.stop import GRACE_S, hand_over
 from dashboard.cli.engines.up import check_same_team, confirm_load, is_loaded, merge_options, plan_load
-from dashboard.cli.printing.output import DONE, INTERRUPTED, Settings, emit, fail, say
-from dashboard.cli.printing.times import Within
+from dashboard.cli.printing.output import DONE, INTERRUPTED, OutputSettings, emit, fail, say
+from dashboard.cli.printing.times import FiniteRange
 from dashboard.cli.trust import ensure_trusted, trust_list
 from dashboard.engines.process import Announcer
 from engine.core.commands import LoadTeam, Winner
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--takeover-after",
     metavar="SECONDS",
-    type=Within(min=3),
+    type=FiniteRange(min=3),
     help="With --standby: also take over from an engine that has been silent for so long; 3 or more.",
 )
 @click.option(
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 @click.option(
     "--grace",
     metavar="SECONDS",
-    type=Within(min=0, max=600),
+    type=FiniteRange(min=0, max=600),
     help="With --hand-over: how long work may run on to the end of its step; by default 2.",
 )
 @click.option(
@@ -141,7 +141,7 @@ def engine(
         while_fd=while_fd,
         standby=standby,
         takeover_after_s=takeover_after,
-        json=ctx.ensure_object(Settings).json,
+        json=ctx.ensure_object(OutputSettings).json,
         accept_loss=accept_loss,
         without_code=without_code,
     )
@@ -213,7 +213,7 @@ def _announce(ctx: click.Context, db: Path, announcer: Announcer | None, kind: s
     """Report that the engine is up or on standby: to the pipe of its starter, as JSON, or as text."""
     if announcer is not None:
         announcer.up()
-    elif ctx.ensure_object(Settings).json:
+    elif ctx.ensure_object(OutputSettings).json:
         emit(ctx, {"v": 1, "kind": kind, **team_fields(db), "pid": os.getpid()}, None)
     else:
         say(f"engine {os.getpid()} {did} on {db}; Ctrl-C ends it")

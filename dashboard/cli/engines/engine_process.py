@@ -21,7 +21,7 @@ from anyio.abc import TaskGroup, TaskStatus
 
 from dashboard.cli.engines.standby import Readiness, rehearse
 from dashboard.cli.engines.up import is_loaded
-from dashboard.cli.printing.output import REFUSED, WORK_FAILED, WRONG_USAGE, Failure, fail, quoted, show_failure
+from dashboard.cli.printing.output import REFUSED, WORK_FAILED, WRONG_USAGE, CommandFailure, fail, quoted, show_failure
 from dashboard.views.header import program_line
 from engine.core.commands import LoadTeam
 from engine.core.state import State
@@ -66,9 +66,9 @@ def watch_for_loss(store: Store, *, as_json: bool) -> None:
     threading.Thread(target=watch, name="engine-loss", daemon=True).start()
 
 
-def _loss_failure(loss: StoreError, db: Path) -> Failure:
+def _loss_failure(loss: StoreError, db: Path) -> CommandFailure:
     if not isinstance(loss, Deposed):
-        return Failure("file_lost", str(loss), "", WRONG_USAGE)
+        return CommandFailure("file_lost", str(loss), "", WRONG_USAGE)
     try:
         with Reader(db) as reader:
             now = reader.engine()
@@ -76,7 +76,7 @@ def _loss_failure(loss: StoreError, db: Path) -> Failure:
         now = None
     leader = "another engine" if now is None else f"engine {now.pid}"
     text = f"this engine, {os.getpid()}, was deposed: {leader} took over with token {loss.newer_token}"
-    return Failure(
+    return CommandFailure(
         "deposed", f"{text}; it no longer writes, and nothing that was acknowledged is lost", "", WORK_FAILED
     )
 
@@ -166,7 +166,7 @@ class EngineProcess:
                 return
             try:
                 self._refuse_code_elsewhere(readiness.state)
-            except Failure:
+            except CommandFailure:
                 turn.give_up()
                 raise
             before = readiness.state.engine

@@ -18,7 +18,7 @@ from dashboard.cli.printing.output import (
     NO_ENGINE,
     REFUSED,
     WRONG_USAGE,
-    Settings,
+    OutputSettings,
     emit,
     fail,
     is_interactive,
@@ -35,7 +35,7 @@ from engine.core.decisions.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.preview import plan_of
 from engine.core.queries.targets import at
-from engine.core.queries.team.team_plan import Change, describe_change
+from engine.core.queries.team.team_plan import MemberChange, describe_change
 from engine.core.records.records import copy_with
 from engine.core.state import State
 from engine.platform.version import program_build
@@ -150,7 +150,7 @@ def up(
         check_code(file)
         command = confirm_load(ctx, db, command, plan, prune=prune, keep=keep)
     launched = launch(db, command, code.digests)
-    settings = ctx.ensure_object(Settings)
+    settings = ctx.ensure_object(OutputSettings)
     if settings.json or detach or not has_terminal():
         emit(ctx, launched.body() | {"items": plan_items(plan)}, _launch_lines(file, launched))
         return DONE
@@ -160,7 +160,7 @@ def up(
 
 
 def _ensure_trusted(
-    ctx: click.Context, db: Path, code: "TeamCode", plan: list[Change], *, allowed: bool, state: State
+    ctx: click.Context, db: Path, code: "TeamCode", plan: list[MemberChange], *, allowed: bool, state: State
 ) -> None:
     """Return once the file may run its code; if that code changed, first list the agents that get a new generation."""
     try:
@@ -168,7 +168,7 @@ def _ensure_trusted(
     except UntrustedFile as error:
         if not (error.changed and plan):
             raise
-        if not ctx.ensure_object(Settings).json:
+        if not ctx.ensure_object(OutputSettings).json:
             say(*plan_lines(plan))
         hint = f"or in one go: quarterdeck up {code.team.path} --trust"
         fail("untrusted_file", str(error), hint, WRONG_USAGE, about={**team_fields(db), "items": plan_items(plan)})
@@ -251,7 +251,7 @@ def state_of(db: Path) -> State:
 
 def check_same_team(ctx: click.Context, db: Path, state: State, file: Path) -> None:
     """Refuse to load a file into the database of another one, unless `--db` names it."""
-    if ctx.ensure_object(Settings).db is None and state.team is not None and Path(state.team.path) != file:
+    if ctx.ensure_object(OutputSettings).db is None and state.team is not None and Path(state.team.path) != file:
         hint = f"give this team a database of its own: --db FILE; or name that one to add it there: --db {quoted(db)}"
         fail("other_team", f"{db} holds the team of another file, {state.team.path}", hint)
 
@@ -271,7 +271,7 @@ def _launch_lines(file: "TeamFile", launched: Launched) -> list[str]:
     return [*file.warnings, *lines, *reopen_commands(launched.db)]
 
 
-def plan_load(state: State, command: LoadTeam, digests: Mapping[str, str]) -> list[Change]:
+def plan_load(state: State, command: LoadTeam, digests: Mapping[str, str]) -> list[MemberChange]:
     """Return what loading the file would change in the team that is there; a refusal is exit 3."""
     try:
         return plan_of(state, command, DecisionContext(now_ms=state.at_ms, jitter=0.0, granted=digests))
@@ -280,7 +280,7 @@ def plan_load(state: State, command: LoadTeam, digests: Mapping[str, str]) -> li
 
 
 def confirm_load(
-    ctx: click.Context, db: Path, command: LoadTeam, plan: list[Change], *, prune: bool, keep: bool
+    ctx: click.Context, db: Path, command: LoadTeam, plan: list[MemberChange], *, prune: bool, keep: bool
 ) -> LoadTeam:
     """Return the command with the operator's choices: a person is asked, a script gives options.
 
@@ -288,7 +288,7 @@ def confirm_load(
     """
     if prune and keep:
         fail("usage", "--prune and --keep say the opposite", "give one of them")
-    as_json = ctx.ensure_object(Settings).json
+    as_json = ctx.ensure_object(OutputSettings).json
     drops_members = any(change.change == "dropped" for change in plan)
     is_decided = prune or keep or not plan
     can_ask = not is_decided and is_interactive() and not as_json
@@ -308,12 +308,12 @@ def confirm_load(
     return copy_with(command, prune=prune)
 
 
-def plan_items(plan: list[Change]) -> list[dict[str, object]]:
+def plan_items(plan: list[MemberChange]) -> list[dict[str, object]]:
     """Return a plan in the shape of `--json`."""
     return [to_builtins(change) for change in plan]
 
 
-def print_plan(ctx: click.Context, db: Path, state: State, plan: list[Change]) -> None:
+def print_plan(ctx: click.Context, db: Path, state: State, plan: list[MemberChange]) -> None:
     """Print what would change, without doing it."""
     body = {
         "v": 1,
@@ -329,6 +329,6 @@ def print_plan(ctx: click.Context, db: Path, state: State, plan: list[Change]) -
     emit(ctx, body, plan_lines(plan) or [no_change])
 
 
-def plan_lines(plan: list[Change]) -> list[str]:
+def plan_lines(plan: list[MemberChange]) -> list[str]:
     """Return a plan in words."""
     return [describe_change(change) for change in plan]

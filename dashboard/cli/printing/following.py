@@ -45,7 +45,7 @@ def stream_run(db: Path, run_id: str, *, as_json: bool, quiet_until_now: bool) -
     def show(event: StreamEvent) -> None:
         if as_json:
             write_json({"v": 1, "kind": "stream", "event": event_item(event)})
-        elif event.kind != "asked":  # `Progress` shows questions, with the command that answers each
+        elif event.kind != "asked":  # `ProgressLine` shows questions, with the command that answers each
             _write(transcript.render(event))
 
     follow = partial(_follow, db, run_id, show, stop, quiet=quiet_until_now)

@@ -34,7 +34,7 @@ _GAP = "  "
 
 
 @dataclass(slots=True)
-class Settings:
+class OutputSettings:
     """Options of every subcommand; kept in `ctx.obj`."""
 
     db: "Path | None" = None
@@ -50,7 +50,7 @@ def quoted(path: "Path | str") -> str:
     return shlex.quote(str(path))
 
 
-class Failure(Exception):
+class CommandFailure(Exception):
     """Ends a subcommand; `main` prints it and exits.
 
     Attributes:
@@ -86,8 +86,8 @@ def fail(
     details: Sequence[str] = (),
     about: Mapping[str, object] | None = None,
 ) -> NoReturn:
-    """Raise a `Failure` with these attributes, which ends the subcommand."""
-    raise Failure(code, message, hint, exit_status, details=details, about=about)
+    """Raise a `CommandFailure` with these attributes, which ends the subcommand."""
+    raise CommandFailure(code, message, hint, exit_status, details=details, about=about)
 
 
 def is_interactive() -> bool:
@@ -95,7 +95,7 @@ def is_interactive() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-class Table(NamedTuple):
+class TextTable(NamedTuple):
     """Rows under headings; numbers stand at the right, None is shown as unknown."""
 
     columns: Sequence[str]
@@ -119,7 +119,7 @@ class Table(NamedTuple):
         return [_align_cells(line, widths, numeric) for line in lines]
 
 
-Lines: TypeAlias = Table | str | Sequence[str]
+Lines: TypeAlias = TextTable | str | Sequence[str]
 """A table, one line, or several."""
 Shown: TypeAlias = Lines | Callable[[], Lines] | None
 """What a person sees instead of the JSON; None shows nothing. A callable is only called where it is needed."""
@@ -127,13 +127,13 @@ Shown: TypeAlias = Lines | Callable[[], Lines] | None
 
 def emit(ctx: click.Context, obj: Mapping[str, Any], table: Shown) -> None:
     """Write the result of a subcommand to stdout: `obj` as one line of JSON with `--json`, else `table`."""
-    if ctx.ensure_object(Settings).json:
+    if ctx.ensure_object(OutputSettings).json:
         write_json(obj)
         return
     content = table() if callable(table) else table
     if content is not None:
         write_lines(
-            content.lines() if isinstance(content, Table) else [content] if isinstance(content, str) else content
+            content.lines() if isinstance(content, TextTable) else [content] if isinstance(content, str) else content
         )
 
 
@@ -172,7 +172,7 @@ def _cut_middle(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
 
 
-def show_failure(failure: Failure, *, as_json: bool) -> None:
+def show_failure(failure: CommandFailure, *, as_json: bool) -> None:
     """Write a failure to stderr, where nothing else is written to it in the same shape."""
     if as_json:
         message = "\n".join([failure.message, *failure.details])

@@ -77,7 +77,7 @@ def end_of(db: Path, run_id: str) -> RunEnd | None:
 
 
 @no_interrupt_lost()
-def await_run(db: Path, run_id: str, progress: "Progress") -> RunEnd:
+def await_run(db: Path, run_id: str, progress: "ProgressLine") -> RunEnd:
     """Block until a run has ended; `progress` is called on every change and now and then in between."""
     state = fold_file(db)
     if run_id not in state.runs:
@@ -128,7 +128,7 @@ def _while_engine_lives(db: Path, tick: Callable[[], None]) -> Iterator[threadin
         watcher.join()
 
 
-class Progress:
+class ProgressLine:
     """Progress of a run on stderr: one changing line on a terminal, a line now and then elsewhere."""
 
     def __init__(self, db: Path, run_id: str, *, every_s: float, always: bool = False, quiet: bool = False) -> None:

@@ -8,7 +8,7 @@ from dashboard.views.words.amounts import duration, pluralize
 from dashboard.views.words.names import Names
 from dashboard.views.words.sentences import sentence
 from engine.simulation.plan import HistoryResult
-from engine.simulation.report import Cause, Report
+from engine.simulation.report import Cause, SimulationReport
 from engine.simulation.world import START_MS
 
 MAX_CAUSES = 5
@@ -17,7 +17,7 @@ LAST_EVENTS = 60
 """Events of a broken history that are printed; earlier ones are counted."""
 
 
-def report_body(report: Report, team: Path | None, replay: str | None) -> dict[str, Any]:
+def report_body(report: SimulationReport, team: Path | None, replay: str | None) -> dict[str, Any]:
     """Return it in the shape of `--json`; `replay` is the command that shows a broken history again."""
     return {
         "v": 1,
@@ -67,7 +67,7 @@ def _broken(past: HistoryResult, replay: str | None) -> dict[str, Any]:
     }
 
 
-def report_lines(report: Report, replay: str | None) -> list[str]:
+def report_lines(report: SimulationReport, replay: str | None) -> list[str]:
     """Return it in words; `replay` as in `report_body`."""
     broken = None if report.counterexample is None else report.counterexample.violation
     is_deadlock = broken is not None and broken.law == "whatever_can_move_has_moved"
@@ -106,7 +106,7 @@ def report_lines(report: Report, replay: str | None) -> list[str]:
     return [*lines, *(_broken_lines(report.counterexample, replay) if report.counterexample is not None else [])]
 
 
-def _failures(report: Report) -> list[tuple[str, str]]:
+def _failures(report: SimulationReport) -> list[tuple[str, str]]:
     """Return why tasks failed, and which change to the team would have prevented it."""
     rows: list[tuple[str, str]] = []
     for cause, count in _worst(report)[:MAX_CAUSES]:
@@ -116,7 +116,7 @@ def _failures(report: Report) -> list[tuple[str, str]]:
     return rows
 
 
-def _worst(report: Report) -> list[tuple[Cause, int]]:
+def _worst(report: SimulationReport) -> list[tuple[Cause, int]]:
     return sorted(report.failures.values(), key=lambda cause_count: -cause_count[1])
 
 
@@ -126,7 +126,7 @@ def _format_counts(counts: Counter[str]) -> str:
     return ", ".join(kinds) + more or "nothing"
 
 
-def _bottlenecks(report: Report) -> str:
+def _bottlenecks(report: SimulationReport) -> str:
     bottlenecks = [
         f"{name} ({duration(in_all)} in all, p95 {duration(report.wait_ms(0.95, name))})"
         for name, in_all in report.bottlenecks[:3]

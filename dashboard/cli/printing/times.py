@@ -12,7 +12,7 @@ from store import Reader
 from store.wall_clock import wall_ms
 
 
-class Within(click.FloatRange):
+class FiniteRange(click.FloatRange):
     """A number in a range. Refuses `nan`, which is in every range of click."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:

@@ -33,7 +33,7 @@ class Bulk(NamedTuple):
     """Number of marked tasks below other marked ones: the change reaches them without a command of their own."""
 
 
-class Part(NamedTuple):
+class BulkChange(NamedTuple):
     """One of several changes."""
 
     name: str
@@ -123,17 +123,17 @@ def _names(targets: Sequence[Target]) -> tuple[str, ...]:
     return tuple(f"{target.id} {target.name}" if target.kind in ("task", "run") else target.name for target in targets)
 
 
-def rehearse_parts(state: State, bulk: Bulk, now_ms: int) -> list[Part]:
+def rehearse_parts(state: State, bulk: Bulk, now_ms: int) -> list[BulkChange]:
     """Rehearse each command on its own."""
     parts = []
     for name, command in zip(bulk.names, bulk.commands, strict=True):
         rehearsal = rehearse(state, command, now_ms)
         refused = bool(rehearsal.refusal)
-        parts.append(Part(name, command, rehearsal.refusal or rehearsal.summary, refused))
+        parts.append(BulkChange(name, command, rehearsal.refusal or rehearsal.summary, refused))
     return parts
 
 
-def part_lines(parts: Sequence[Part]) -> list[Cell]:
+def part_lines(parts: Sequence[BulkChange]) -> list[Cell]:
     """Return a line for each change, up to `MAX_SHOWN`."""
     widest = min(MAX_NAME_WIDTH, max((len(part.name) for part in parts), default=0))
     cells = [
@@ -160,7 +160,7 @@ def name_lines(names: Sequence[str]) -> list[Cell]:
     return [*(Cell(name, "muted") for name in names[:MAX_SHOWN]), *more]
 
 
-def describe_refused(parts: Sequence[Part]) -> str:
+def describe_refused(parts: Sequence[BulkChange]) -> str:
     """Return how many are left out; empty for none or all."""
     refused = sum(part.refused for part in parts)
     if not refused:

@@ -9,7 +9,7 @@ from typing import Any
 
 from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.glyphs import task_mark
-from dashboard.views.words.names import Texts
+from dashboard.views.words.names import JournalTexts
 from engine.core.state import Run, State, Task
 
 MAX_ITEMS = 12
@@ -94,13 +94,13 @@ def _escape(text: object) -> str:
     )
 
 
-def draft(state: State, run: Run, live: Mapping[str, str], texts: Texts) -> str:
+def draft(state: State, run: Run, live: Mapping[str, str], texts: JournalTexts) -> str:
     """Return the draft of an open run: the outputs of its stages, and the live text."""
     nodes = [state.tasks[child_id] for child_id in state.tasks[run.root_id].children if child_id in state.tasks]
     return "\n\n".join(part for node in nodes if (part := _section(state, node, live, texts)))
 
 
-def _section(state: State, node: Task, live: Mapping[str, str], texts: Texts) -> str:
+def _section(state: State, node: Task, live: Mapping[str, str], texts: JournalTexts) -> str:
     if node.ended:
         text = as_markdown(texts.of(node.output)) if node.output is not None else ""
     else:

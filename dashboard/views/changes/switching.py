@@ -151,7 +151,7 @@ INDENT = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class TaskNode:
     """A task as it is drawn."""
 
     id: str
@@ -160,36 +160,38 @@ class Node:
     after: tuple[str, ...]
 
 
-def current_graph(state: State, change: GroupChange) -> list[Node]:
+def current_graph(state: State, change: GroupChange) -> list[TaskNode]:
     """Return the current graph."""
     nodes = [state.tasks[task_id] for task_id in state.tasks[change.task_id].children if task_id in state.tasks]
-    return [Node(node.id, _glyph(state, node.id), node.title, tuple(node.after)) for node in nodes if _is_shown(node)]
+    return [
+        TaskNode(node.id, _glyph(state, node.id), node.title, tuple(node.after)) for node in nodes if _is_shown(node)
+    ]
 
 
-def resulting_graph(state: State, change: GroupChange) -> list[Node]:
+def resulting_graph(state: State, change: GroupChange) -> list[TaskNode]:
     """Return the graph after the change."""
     removed_ids = set(change.removed)
     nodes = [
-        Node(node.id, node.glyph, node.title, tuple(change.after.get(node.id, node.after)))
+        TaskNode(node.id, node.glyph, node.title, tuple(change.after.get(node.id, node.after)))
         for node in current_graph(state, change)
         if node.id not in removed_ids
     ]
-    nodes += [Node(task_id, _glyph(state, task_id), state.tasks[task_id].title, ()) for task_id in change.adopted]
+    nodes += [TaskNode(task_id, _glyph(state, task_id), state.tasks[task_id].title, ()) for task_id in change.adopted]
     glyph = TASK[TaskStatus.WAITING].glyph
     added = [
-        Node(plan.task_id, glyph, plan.title, tuple(change.after.get(plan.task_id, plan.after)))
+        TaskNode(plan.task_id, glyph, plan.title, tuple(change.after.get(plan.task_id, plan.after)))
         for plan in change.added
     ]
     return nodes + added
 
 
-def fits_in_width(nodes: Sequence[Node], width: int, *, stack: int = STACK) -> bool:
+def fits_in_width(nodes: Sequence[TaskNode], width: int, *, stack: int = STACK) -> bool:
     """Tell whether a graph fits without wrapping."""
     widths = [max(map(cell_len, _stack(layer, stack))) for layer in _layers(nodes)]
     return sum(widths) + ARROW * (len(widths) - 1) <= width
 
 
-def graph_cells(nodes: Sequence[Node], width: int, *, stack: int = STACK) -> list[Cell]:
+def graph_cells(nodes: Sequence[TaskNode], width: int, *, stack: int = STACK) -> list[Cell]:
     """Return the graph as lines of at most `width` characters; layers that do not fit are wrapped.
 
     At most `stack` nodes of a layer are shown.
@@ -219,7 +221,7 @@ def _glyph(state: State, task_id: str) -> str:
     return task_mark(state.tasks[task_id]).glyph
 
 
-def _layers(nodes: Sequence[Node]) -> list[list[Node]]:
+def _layers(nodes: Sequence[TaskNode]) -> list[list[TaskNode]]:
     """Put every node one layer after the last of its predecessors."""
     nodes_by_id = {node.id: node for node in nodes}
     edges = tuple((other, node.id) for node in nodes for other in node.after)
@@ -229,7 +231,7 @@ def _layers(nodes: Sequence[Node]) -> list[list[Node]]:
     ]
 
 
-def _stack(layer: Sequence[Node], max_nodes: int) -> list[str]:
+def _stack(layer: Sequence[TaskNode], max_nodes: int) -> list[str]:
     lines = [f"{node.glyph} {clean(node.title)}" for node in layer[:max_nodes]]
     return [*lines, f"+{len(layer) - max_nodes} more"] if len(layer) > max_nodes else lines
 

@@ -218,9 +218,8 @@ def fit_height(lines: Sequence[Line], height: int) -> list[Line]:
 def fold(line: str, room: int) -> list[str]:
     """Wrap a line at spaces if possible, in pieces of at most `room` cells."""
     pieces, start = [], 0
-    while (
-        cell_len(ahead := line[start : start + _max_characters(room)]) > room
-    ):  # never measure the rest of a long line
+    # Never measure the rest of a long line.
+    while cell_len(ahead := line[start : start + _max_characters(room)]) > room:
         head = chop_cells(ahead, room)[0]
         space = head.rstrip().rfind(" ")
         cut = space + 1 if space > room // 2 else max(1, len(head))

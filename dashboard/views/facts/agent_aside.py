@@ -12,7 +12,7 @@ from dashboard.views.facts.step_table import whole_step
 from dashboard.views.measures.task_times import describe_times, times_of, times_plot, turn_times
 from dashboard.views.words.amounts import clock, count, countdown, describe_usage, duration, percent, pluralize
 from dashboard.views.words.glyphs import TASK
-from dashboard.views.words.names import Texts
+from dashboard.views.words.names import JournalTexts
 from engine.core.events import AgentSwapped, StepRecorded, SwapRolledBack
 from engine.core.queries.team.track_record import mean_of
 from engine.core.queries.work.conversation import visible_exchanges
@@ -36,7 +36,7 @@ def step_section(entry: Entry | None, number: int, width: int, max_lines: int) -
     return (f"STEP {number}", f"{took} · {clock(entry.at_ms)}", [*lines, *whole_step(entry, width)][:max_lines])
 
 
-def memory_section(state: State, agent: Agent, texts: Texts, width: int) -> Section:
+def memory_section(state: State, agent: Agent, texts: JournalTexts, width: int) -> Section:
     """Return the insights of an agent, the newest first."""
     insights = [state.insights[insight_id] for insight_id in reversed(agent.insights) if insight_id in state.insights]
     lines = []
@@ -47,7 +47,7 @@ def memory_section(state: State, agent: Agent, texts: Texts, width: int) -> Sect
     return ("MEMORY", pluralize(len(insights), "insight"), lines)
 
 
-def conversation_section(state: State, task: Task | None, texts: Texts, width: int) -> Section:
+def conversation_section(state: State, task: Task | None, texts: JournalTexts, width: int) -> Section:
     """Return the previous exchanges of the task's conversation."""
     exchanges = visible_exchanges(state, task) if task is not None else []
     lines = []

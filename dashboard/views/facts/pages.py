@@ -33,7 +33,7 @@ from dashboard.views.words.amounts import (
 )
 from dashboard.views.words.glyphs import run_mark, task_mark
 from dashboard.views.words.keyed import fill_keys
-from dashboard.views.words.names import Texts, pretty
+from dashboard.views.words.names import JournalTexts, pretty
 from dashboard.views.words.sentences import Sentence
 from engine.core.events import Event
 from engine.core.queries.targets import at
@@ -143,7 +143,7 @@ def task_page(
     task_id: str,
     counts: Digest,
     live: Mapping[str, str],
-    texts: Texts,
+    texts: JournalTexts,
     history: History,
     *,
     now_ms: int,
@@ -230,7 +230,7 @@ def _times(task: Task, now_ms: int) -> list[Cell]:
     return cells
 
 
-def run_page(state: State, run_id: str, texts: Texts, *, now_ms: int, working: bool = True) -> list[Cell]:
+def run_page(state: State, run_id: str, texts: JournalTexts, *, now_ms: int, working: bool = True) -> list[Cell]:
     """Return the page of a run: its request and its result."""
     summary, run = state.summary(run_id), state.runs.get(run_id)
     record = run or summary

@@ -10,7 +10,7 @@ from dashboard.views.drawing.prose import paragraph
 from dashboard.views.drawing.values import value_lines
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.steps import calls_in, cut
-from dashboard.views.words.names import Texts, readable
+from dashboard.views.words.names import JournalTexts, readable
 from engine.core.events import StepRecorded
 from engine.core.queries.work import prompts as queries
 from engine.core.state import State, Task
@@ -30,7 +30,7 @@ _TONES = {
 }
 
 
-class Message(NamedTuple):
+class PromptMessage(NamedTuple):
     """One message of a prompt."""
 
     role: str
@@ -43,10 +43,10 @@ def prompt_of(
     task: Task | None,
     steps: Sequence[Entry],
     parts: Mapping[str, str],
-    texts: Texts,
+    texts: JournalTexts,
     *,
     request: str = "",
-) -> list[Message]:
+) -> list[PromptMessage]:
     """Return the prompt of the last of `steps`, or of the step after it if that is not a model's.
 
     Args:
@@ -64,35 +64,39 @@ def prompt_of(
         place = next(
             (at for at, message in enumerate(messages) if message.role not in ("system", "tools")), len(messages)
         )
-        messages[place:place] = [*_missing_conversation(state, events), Message("user", request)]
+        messages[place:place] = [*_missing_conversation(state, events), PromptMessage("user", request)]
     if task is not None and not is_told:
-        messages += [Message("steer", text) for text in task.steers.values()]
+        messages += [PromptMessage("steer", text) for text in task.steers.values()]
     return [message for message in messages if message.text]
 
 
-def _missing_conversation(state: State, steps: Sequence[StepRecorded]) -> list[Message]:
+def _missing_conversation(state: State, steps: Sequence[StepRecorded]) -> list[PromptMessage]:
     """Return a notice for an ended run of a conversation, whose earlier messages are not available."""
     run_id = steps[-1].run_id if steps else ""
     for supervisor in state.supervisors.values():
         for name, conversation in supervisor.conversations.items():
             if any(number and exchange.run_id == run_id for number, exchange in conversation.exchanges.items()):
-                return [Message("earlier", f"what was said before in conversation {name} is shown while a run is open")]
+                return [
+                    PromptMessage(
+                        "earlier", f"what was said before in conversation {name} is shown while a run is open"
+                    )
+                ]
     return []
 
 
-def _to_messages(sent: queries.SentMessage, parts: Mapping[str, str], texts: Texts) -> list[Message]:
+def _to_messages(sent: queries.SentMessage, parts: Mapping[str, str], texts: JournalTexts) -> list[PromptMessage]:
     """Return a message for display; a part that was not read yet is left out."""
     role, content, name = sent
     if role == "part":
         return [_part(parts[str(content)])] if str(content) in parts else []
     if role == "assistant":
-        return [Message("model", _answer(texts.json(content)))]
+        return [PromptMessage("model", _answer(texts.json(content)))]
     if role == "summary":
         value = texts.json(content)
         summary = value.get("summary") if isinstance(value, dict) else value
-        return [Message("system", f"summary of what came before: {summary}")]
+        return [PromptMessage("system", f"summary of what came before: {summary}")]
     text = readable(content) if isinstance(content, dict | list) else texts.of(content)
-    return [Message(role, f"{name} → {text}" if name else text)]
+    return [PromptMessage(role, f"{name} → {text}" if name else text)]
 
 
 def _answer(answer: Any) -> str:
@@ -104,16 +108,16 @@ def _answer(answer: Any) -> str:
     return "\n".join(part for part in (str(answer.get("text") or ""), asks) if part)
 
 
-def _part(text: str) -> Message:
+def _part(text: str) -> PromptMessage:
     """Classify a part: tool schemas are JSON, a system prompt is text."""
     try:
         value: Any = json.loads(text)
     except (ValueError, RecursionError):
-        return Message("system", text)
+        return PromptMessage("system", text)
     if isinstance(value, list):
         names = [_name(schema) for schema in value]
-        return Message("tools", ", ".join(names) if all(names) else text)
-    return Message("system", value if isinstance(value, str) else text)
+        return PromptMessage("tools", ", ".join(names) if all(names) else text)
+    return PromptMessage("system", value if isinstance(value, str) else text)
 
 
 def _name(schema: Any) -> str:
@@ -123,14 +127,14 @@ def _name(schema: Any) -> str:
     return str((inner if isinstance(inner, dict) else schema).get("name") or "")
 
 
-def prompt_text(messages: Sequence[Message]) -> str:
+def prompt_text(messages: Sequence[PromptMessage]) -> str:
     """Return messages as plain text, long ones cut; empty without a message to or from a model."""
     if not any(message.role in ("system", "tools", "model") for message in messages):
         return ""
     return "\n\n".join(f"{role}: {cut(text, MAX_CHARACTERS)}" for role, text in messages)
 
 
-def prompt_lines(messages: Sequence[Message], width: int, *, each: int = 1_000) -> list[Line]:
+def prompt_lines(messages: Sequence[PromptMessage], width: int, *, each: int = 1_000) -> list[Line]:
     """Return messages as lines, at most `each` per message, with the role at the left."""
     lines: list[Line] = []
     for role, text in messages:
@@ -148,7 +152,7 @@ def _body(text: str, width: int, *, tone: str, max_lines: int) -> list[Line]:
     return [line for value in values for line in value_lines(value, width, max_lines=max_lines)][:max_lines]
 
 
-def prompt_beginning(messages: Sequence[Message], width: int, height: int) -> list[Line]:
+def prompt_beginning(messages: Sequence[PromptMessage], width: int, height: int) -> list[Line]:
     """Return an excerpt of a prompt: its first part, the request, and the newest message of a person."""
     first = [message for message in messages if message.role in ("system", "tools")][:1]
     requests = [message for message in messages if message.role == "user"][-1:]

@@ -98,9 +98,8 @@ def graph_lines(
 
 def _fit_small_pane(graph: Graph, subject: str, width: int, height: int) -> Graph:
     """Return the part of a graph for a small pane."""
-    if any(
-        edge.source != subject for edge in graph.edges
-    ):  # the subject is known from the pane: leave its columns to the names below it
+    # The subject is known from the pane: leave its columns to the names below it.
+    if any(edge.source != subject for edge in graph.edges):
         graph = graph.subgraph(node.id for node in graph.nodes if node.id != subject)
     if not _cut_columns(graph, width, height):
         return graph
@@ -207,9 +206,8 @@ def _plan(graph: Graph, *, width: int, height: int, size: int | None) -> _Plan:
     widths = _shrink(whole if sum(natural) > room else natural, room, floors)
     if width < SMALL and sum(widths) > room:  # the graph has to be scrolled anyway: do not shrink names further
         widths = [min(wide, SMALL_MAX_WIDTH) for wide in whole]
-        widths[-1] = min(
-            widths[-1], max(room - sum(widths[:-1]), boxes.BARE_MIN_WIDTH)
-        )  # the last layer takes the rest
+        # The last layer takes the rest.
+        widths[-1] = min(widths[-1], max(room - sum(widths[:-1]), boxes.BARE_MIN_WIDTH))
     elif whole is not natural:
         for place, wide in enumerate(natural):  # show figures where no name is cut for them
             widths[place] = wide if sum(widths) - widths[place] + wide <= room else widths[place]
@@ -269,12 +267,12 @@ def _offset(plan: _Plan, selected: str | None, width: int, height: int) -> tuple
 
 def _looks(
     graph: Graph, layering: Layered, now_ms: int, selected: str | None, *, calm: bool
-) -> dict[tuple[str, str], routes.Look]:
-    looks: dict[tuple[str, str], routes.Look] = {}
+) -> dict[tuple[str, str], routes.EdgeStyle]:
+    looks: dict[tuple[str, str], routes.EdgeStyle] = {}
 
-    def look(edge: Edge) -> routes.Look:
+    def look(edge: Edge) -> routes.EdgeStyle:
         near = selected in (edge.source, edge.target)
-        return routes.Look(edge.heat(now_ms, calm=calm), edge.is_planned, near)
+        return routes.EdgeStyle(edge.heat(now_ms, calm=calm), edge.is_planned, near)
 
     for edge in graph.edges:
         for link in layering.paths[edge.source, edge.target]:

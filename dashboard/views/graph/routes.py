@@ -28,7 +28,7 @@ class Gap:
     tracks: int
 
 
-class Look(NamedTuple):
+class EdgeStyle(NamedTuple):
     """How an edge is drawn."""
 
     heat: int
@@ -79,7 +79,9 @@ def _free_track(tracks: list[list[tuple[int, int]]], low: int, high: int) -> int
     return len(tracks) - 1
 
 
-def draw(canvas: Canvas, gap: Gap, room: tuple[int, int], looks: Mapping[tuple[str, str], Look], through: int) -> None:
+def draw(
+    canvas: Canvas, gap: Gap, room: tuple[int, int], looks: Mapping[tuple[str, str], EdgeStyle], through: int
+) -> None:
     """Draw the routes of a gap, the hottest last.
 
     Args:

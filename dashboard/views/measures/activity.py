@@ -130,7 +130,7 @@ class Track:
         return busy, waited
 
 
-class Tally:
+class SlotCounts:
     """A counter by slot."""
 
     def __init__(self) -> None:
@@ -216,7 +216,7 @@ class Activity:
     def __init__(self) -> None:
         self.team = Track()
         """All agents together, as the counters below."""
-        self.events, self.done, self.failed, self.tokens = Tally(), Tally(), Tally(), Tally()
+        self.events, self.done, self.failed, self.tokens = SlotCounts(), SlotCounts(), SlotCounts(), SlotCounts()
         self.ends: deque[AttemptEnd] = deque(maxlen=_MAX_KEPT)
         """The last ends of attempts, the newest at the right."""
         self.ended_count = 0
@@ -380,9 +380,8 @@ class Activity:
                 track.change(at_ms, 0, -1)
             else:
                 track.change(at_ms, -1)
-        if isinstance(
-            event, on.AttemptDone | on.AttemptFailed
-        ):  # a lost attempt continues, and is no failure of the agent
+        # A lost attempt continues, and is no failure of the agent.
+        if isinstance(event, on.AttemptDone | on.AttemptFailed):
             self.ended_count += 1
             self.ends.append(end := _end_of(event))
             (self.done if end.done else self.failed).add(at_ms)

@@ -43,7 +43,7 @@ _IN_ALL = (
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class MemberFigures:
     """The figures of one agent, or of all agents below a supervisor, in a window."""
 
     failed: int = 0
@@ -70,7 +70,7 @@ class Figures:
         return self.times_ms[min(len(self.times_ms) - 1, len(self.times_ms) * 95 // 100)] if self.times_ms else None
 
 
-ORDERS: dict[str, Callable[[Figures], float]] = {
+ORDERS: dict[str, Callable[[MemberFigures], float]] = {
     "done": lambda figures: -figures.done,
     "slowest": lambda figures: -(figures.p50_ms or 0),
     "p95": lambda figures: -(figures.p95_ms or 0),
@@ -95,23 +95,23 @@ def teams_of(state: State) -> Mapping[str, Sequence[str]]:
 
 def count_figures(
     ends: Sequence[AttemptEnd], from_ms: int, teams: Mapping[str, Sequence[str]] = MappingProxyType({})
-) -> dict[str, Figures]:
+) -> dict[str, MemberFigures]:
     """Return the figures since a moment of each agent, and of each supervisor in `teams`."""
     by: dict[str, list[AttemptEnd]] = defaultdict(list)
     for end in ends:
         if end.at_ms >= from_ms:
             by[end.agent_id].append(end)
     agent_figures = {agent_id: _agent_figures(own) for agent_id, own in by.items()}
-    below: dict[str, list[Figures]] = defaultdict(list)
+    below: dict[str, list[MemberFigures]] = defaultdict(list)
     for agent_id, figures in agent_figures.items():
         for team_id in teams.get(agent_id, ()):
             below[team_id].append(figures)
     return agent_figures | {team_id: _merge_figures(members) for team_id, members in below.items()}
 
 
-def _agent_figures(ends: Sequence[AttemptEnd]) -> Figures:
+def _agent_figures(ends: Sequence[AttemptEnd]) -> MemberFigures:
     done = [end for end in ends if end.done]
-    return Figures(
+    return MemberFigures(
         failed=len(ends) - len(done),
         time_ms=sum([end.at_work_ms for end in ends]),
         times_ms=sorted([end.at_work_ms for end in done]),
@@ -119,20 +119,19 @@ def _agent_figures(ends: Sequence[AttemptEnd]) -> Figures:
     )
 
 
-def _merge_figures(members: Sequence[Figures]) -> Figures:
-    return Figures(
+def _merge_figures(members: Sequence[MemberFigures]) -> MemberFigures:
+    # Sorted runs are merged in linear time.
+    return MemberFigures(
         failed=sum(member.failed for member in members),
         time_ms=sum(member.time_ms for member in members),
-        times_ms=sorted(
-            chain.from_iterable(member.times_ms for member in members)
-        ),  # sorted runs are merged in linear time
+        times_ms=sorted(chain.from_iterable(member.times_ms for member in members)),
         newest=nlargest(_MAX_NEWEST, chain.from_iterable(member.newest for member in members))[::-1],
     )
 
 
 def metric_rows(
     state: State,
-    figures_of: Mapping[str, Figures],
+    figures_of: Mapping[str, MemberFigures],
     activity: Activity,
     *,
     now_ms: int,
@@ -146,7 +145,7 @@ def metric_rows(
         window: Name of the window for the heading, because other tables have figures of all time.
     """
     row_filter = parse_partial_filter(needle)
-    rank, none = ORDERS[order], Figures()
+    rank, none = ORDERS[order], MemberFigures()
     several = [*state.supervisors.values()] if len(state.supervisors) > 1 else []
     teams = row_filter.apply(several, lambda supervisor: SupervisorSubject(state, supervisor))
     teams.sort(key=lambda supervisor: rank(figures_of.get(supervisor.id, none)))
@@ -180,7 +179,7 @@ def metric_rows(
 
 
 def _cells(
-    figures: Figures, shares: Sequence[float], whole_ms: int, *, swapped_ms: int | None = None
+    figures: MemberFigures, shares: Sequence[float], whole_ms: int, *, swapped_ms: int | None = None
 ) -> tuple[Cell, ...]:
     ended_count = figures.done + figures.failed
     share = figures.time_ms / whole_ms if whole_ms else 0.0
@@ -200,7 +199,7 @@ def _cells(
     )
 
 
-def _time_sparkline(figures: Figures, swapped_ms: int | None) -> str:
+def _time_sparkline(figures: MemberFigures, swapped_ms: int | None) -> str:
     """Return a sparkline of the times of the newest tasks, with a mark at the last swap."""
     sparkline = spark([took_ms for _, took_ms in figures.newest], _TIMES_WIDTH)
     after = len(figures.newest) if swapped_ms is None else sum(at_ms > swapped_ms for at_ms, _ in figures.newest)

@@ -16,7 +16,7 @@ _MAX_SAMPLES = 8
 """Maximum samples of a task; two per cell."""
 
 
-class Swap(NamedTuple):
+class SwapMark(NamedTuple):
     """A swap between two tasks, or a rollback."""
 
     place: int
@@ -28,19 +28,19 @@ class Times(NamedTuple):
     """Milliseconds of the last tasks or turns, the oldest first."""
 
     ms: Sequence[int]
-    swaps: Sequence[Swap] = ()
+    swaps: Sequence[SwapMark] = ()
 
 
 def times_of(agent: Agent, entries: Iterable[Entry]) -> Times:
     """Return the times of the last tasks of an agent; `entries` are its events, the oldest first."""
     times_ms: list[int] = []
-    swaps: list[Swap] = []
+    swaps: list[SwapMark] = []
     for entry in entries:
         event = entry.event
         if isinstance(event, AttemptDone) and event.agent_id == agent.id:
             times_ms.append(event.usage.time_ms)
         elif isinstance(event, AgentSwapped | SwapRolledBack) and event.agent_id == agent.id:
-            swaps.append(Swap(len(times_ms), event.generation))
+            swaps.append(SwapMark(len(times_ms), event.generation))
     if len(times_ms) > len(agent.at_work_ms):
         return Times(times_ms, swaps)
     earlier = len(agent.at_work_ms) - len(times_ms)  # tasks whose events were not read

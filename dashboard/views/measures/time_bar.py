@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dashboard.views.event_log import Entry
-from store.journals.records import Span
+from store.journals.records import EventSpan
 
 MARKS = {
     "agent_swapped": "◆",
@@ -80,7 +80,7 @@ class TimeBar:
         return _BLOCKS[min(max(slot.height - 8 * row, 0), 8)]
 
 
-def time_bar(spans: Iterable[Span], *, width: int, from_ms: int, to_ms: int, rows: int = 1) -> TimeBar:
+def time_bar(spans: Iterable[EventSpan], *, width: int, from_ms: int, to_ms: int, rows: int = 1) -> TimeBar:
     """Return the bar of a period.
 
     Args:
@@ -131,7 +131,7 @@ def _column(at_ms: int, from_ms: int, to_ms: int, width: int) -> int:
     return (at_ms - from_ms) * width // (to_ms - from_ms + 1)
 
 
-def _spread(span: Span, columns: Sequence[_Column], from_ms: int, to_ms: int, signs: Counter[str]) -> None:
+def _spread(span: EventSpan, columns: Sequence[_Column], from_ms: int, to_ms: int, signs: Counter[str]) -> None:
     """Distribute a span over its columns: its events evenly, its marks at equal distances."""
     width = len(columns)
     first, last = (_column(at_ms, from_ms, to_ms, width) for at_ms in (span.first_ms, span.last_ms))
@@ -151,10 +151,10 @@ def _spread(span: Span, columns: Sequence[_Column], from_ms: int, to_ms: int, si
         signs[sign] += count
 
 
-def spans_of(entries: Iterable[Entry], after_seq: int) -> list[Span]:
+def spans_of(entries: Iterable[Entry], after_seq: int) -> list[EventSpan]:
     """Return events after `after_seq` as spans of one event."""
     return [
-        Span(entry.seq, entry.seq, entry.at_ms, entry.at_ms, {entry.kind: 1})
+        EventSpan(entry.seq, entry.seq, entry.at_ms, entry.at_ms, {entry.kind: 1})
         for entry in entries
         if entry.seq > after_seq
     ]

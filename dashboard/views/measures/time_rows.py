@@ -9,7 +9,7 @@ from dashboard.clean import clean
 from dashboard.views.drawing.lines import Line, Span, fit_spans, fold, join_spans
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.measures.time_bar import LEGEND, TONES, TimeBar
-from dashboard.views.past import Moment
+from dashboard.views.past import PastMoment
 from dashboard.views.words.amounts import clock
 
 HEAD_WIDTH = 7
@@ -42,7 +42,7 @@ def time_rows(
     seq: int,
     at_ms: int,
     alive: bool,
-    past: Moment | None,
+    past: PastMoment | None,
     notice: Cell | None,
     stays: bool = False,
 ) -> list[Line]:
@@ -90,7 +90,7 @@ def _message(notice: Cell | None, width: int) -> list[Line]:
     return [Line((Span(" "), *fit_spans([Span(piece, notice.tone)], width - 2))) for piece in pieces]
 
 
-def _words(seq: int, at_ms: int, past: Moment | None) -> tuple[Span, ...]:
+def _words(seq: int, at_ms: int, past: PastMoment | None) -> tuple[Span, ...]:
     if past is None and not seq:
         return ()  # no events yet
     tone = "past bold" if past is not None else "muted"
@@ -99,7 +99,7 @@ def _words(seq: int, at_ms: int, past: Moment | None) -> tuple[Span, ...]:
 
 
 def _line(
-    blocks: Sequence[_Letter], words: Sequence[Span], *, alive: bool, past: Moment | None, word: bool = True
+    blocks: Sequence[_Letter], words: Sequence[Span], *, alive: bool, past: PastMoment | None, word: bool = True
 ) -> Line:
     name, tone = ("PAST", "past bold") if past is not None else ("LIVE", "busy bold") if alive else ("END ", "muted")
     rail = "past" if past is not None else "guide"
@@ -127,7 +127,7 @@ def _paint(row: str, cursor: int | None) -> list[_Letter]:
     ]
 
 
-def _marks(bar: TimeBar, cursor: int | None, *, seq: int, at_ms: int, past: Moment | None) -> Line:
+def _marks(bar: TimeBar, cursor: int | None, *, seq: int, at_ms: int, past: PastMoment | None) -> Line:
     """Return the marks, and between them as much text as fits, each part in one piece."""
     letters: list[_Letter | None] = [
         ((slot.mark, _LATER if cursor is not None and place > cursor else TONES[slot.mark]) if slot.mark else None)
@@ -144,7 +144,7 @@ def _marks(bar: TimeBar, cursor: int | None, *, seq: int, at_ms: int, past: Mome
     return Line((Span(" " * HEAD_WIDTH), *join_spans(letter or (" ", "") for letter in letters)))
 
 
-def _texts(seq: int, at_ms: int, past: Moment | None) -> list[list[list[_Letter]]]:
+def _texts(seq: int, at_ms: int, past: PastMoment | None) -> list[list[list[_Letter]]]:
     """Return the texts between the marks, the most important first, each in ever shorter variants."""
     if past is not None:
         at, later = f"seq {seq:,}", f", live +{max(0, past.live_seq - seq):,}"

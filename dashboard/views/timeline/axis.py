@@ -15,7 +15,7 @@ SHORT_MS = (2, 4, 10, 20, 50, 100)
 """Durations of columns shorter than `SLOT_MS`: round numbers, so that the scale of a young file changes rarely."""
 
 
-class Column(NamedTuple):
+class AxisColumn(NamedTuple):
     """A column: its first position and the one after its last; for folded time, its duration."""
 
     begin: int
@@ -27,7 +27,7 @@ class Column(NamedTuple):
 class Axis:
     """Columns from left to right."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[AxisColumn, ...]
     step: int
     """Duration of a column, in milliseconds."""
 
@@ -57,15 +57,15 @@ def cut_axis(lanes: Lanes, begin: int, end: int, width: int, *, unfolded: bool =
     each = min(MAX_FOLD_COLUMNS, max(MIN_FOLD_COLUMNS, width // 3 // len(folded_gaps))) if folded_gaps else 0
     room = max(1, width - each * len(folded_gaps) - len(folded_gaps))  # a column that a gap divides becomes two
     step = _step(lanes, (end - begin) / room)
-    columns: list[Column] = []
+    columns: list[AxisColumn] = []
     at = begin // step * step
     for gap_at, length in (*folded_gaps, (end, 0)):
         while at < gap_at:
             to = min((at // step + 1) * step, gap_at if length else max(end, at + 1))
-            columns.append(Column(at, to))
+            columns.append(AxisColumn(at, to))
             at = to
         if length:
-            columns += [Column(gap_at, gap_at, length)] * each
+            columns += [AxisColumn(gap_at, gap_at, length)] * each
     return Axis(tuple(columns[-width:] if len(columns) > width else columns), step)
 
 
@@ -86,7 +86,7 @@ def _unfolded_axis(lanes: Lanes, begin: int, end: int, width: int) -> Axis:
         if from_ms > last_ms:
             break
         low, high = lanes.at(from_ms), lanes.at(from_ms + step)
-        columns.append(Column(low, high) if high > low else Column(low, low, step))
+        columns.append(AxisColumn(low, high) if high > low else AxisColumn(low, low, step))
     return Axis(tuple(columns), step)
 
 
@@ -96,7 +96,7 @@ def column_sums(counter: Sequence[int], lanes: Lanes, axis: Axis) -> list[int]:
 
 
 @lru_cache(maxsize=8)
-def slots_of(columns: tuple[Column, ...], slot_ms: int) -> tuple[tuple[int, int], ...]:
+def slots_of(columns: tuple[AxisColumn, ...], slot_ms: int) -> tuple[tuple[int, int], ...]:
     """Return the first slot of each column, and the slot after its last one; an empty range for folded time."""
     return tuple(
         (0, 0) if column.folded_ms else (ceil(column.begin / slot_ms), max(ceil(column.end / slot_ms), 0))

@@ -10,7 +10,7 @@ from dashboard.views.drawing.lines import BLANK, Line, Span, cut, join_spans, pa
 from dashboard.views.drawing.plots import area, axis_top, bar
 from dashboard.views.timeline.axis import FOLD, Axis, column_sums, cut_axis, slots_of
 from dashboard.views.timeline.lanes import Lanes
-from dashboard.views.timeline.rows import Row
+from dashboard.views.timeline.rows import LaneRow
 from dashboard.views.words.amounts import clock, countdown, duration, median
 from engine.core.state import State
 
@@ -33,7 +33,7 @@ class TimelineView:
     """The visible part of a timeline, and its data."""
 
     state: State
-    rows: Sequence[Row]
+    rows: Sequence[LaneRow]
     begin: int
     end: int
     """Positions of the visible period."""
@@ -142,7 +142,7 @@ def _fold_of(axis: Axis, x: int) -> tuple[int, int]:
 def _lane_line(
     lanes: Lanes,
     view: TimelineView,
-    row: Row,
+    row: LaneRow,
     axis: Axis,
     before: int,
     width: int,
@@ -175,7 +175,7 @@ def _lane_line(
     return Line(tuple(spans), key=row.id, tone="selected" if selected else "")
 
 
-def _agent_spans(lanes: Lanes, view: TimelineView, row: Row, axis: Axis) -> list[Span]:
+def _agent_spans(lanes: Lanes, view: TimelineView, row: LaneRow, axis: Axis) -> list[Span]:
     lane = lanes.lanes.get(row.id)
     if lane is None:
         return [Span(FOLD, "line") if column.folded_ms else _EMPTY for column in axis.columns]
@@ -202,7 +202,7 @@ def _agent_spans(lanes: Lanes, view: TimelineView, row: Row, axis: Axis) -> list
     return out
 
 
-def _supervisor_spans(lanes: Lanes, row: Row, axis: Axis) -> list[Span]:
+def _supervisor_spans(lanes: Lanes, row: LaneRow, axis: Axis) -> list[Span]:
     """Return a line over the columns in which any agent below a supervisor is at work or waits."""
     member_lanes = [lane for member in row.members if (lane := lanes.lanes.get(member)) is not None]
     whole = len(member_lanes) == len(lanes.lanes)
@@ -220,7 +220,7 @@ def _supervisor_spans(lanes: Lanes, row: Row, axis: Axis) -> list[Span]:
     ]
 
 
-def _put_marks(lanes: Lanes, row: Row, axis: Axis, cells: list[Span]) -> None:
+def _put_marks(lanes: Lanes, row: LaneRow, axis: Axis, cells: list[Span]) -> None:
     for mark in lanes.marks:
         if mark.subject == row.id:
             x = axis.column_of(mark.at)
@@ -228,7 +228,7 @@ def _put_marks(lanes: Lanes, row: Row, axis: Axis, cells: list[Span]) -> None:
                 cells[x] = Span(mark.sign, _SIGN_TONES[mark.sign])
 
 
-def _figures(lanes: Lanes, view: TimelineView, row: Row, axis: Axis) -> str:
+def _figures(lanes: Lanes, view: TimelineView, row: LaneRow, axis: Axis) -> str:
     lane, agent = lanes.lanes.get(row.id), view.state.agents.get(row.id)
     time = sum(column.end - column.begin for column in axis.columns)
     at_once = max(1, agent.max_concurrency if agent is not None else 1)
@@ -237,7 +237,7 @@ def _figures(lanes: Lanes, view: TimelineView, row: Row, axis: Axis) -> str:
     return f"{min(1.0, share):>5.0%} {p50:>10}"
 
 
-def _titles(lanes: Lanes, view: TimelineView, row: Row, axis: Axis, before: int, cursor: int | None) -> Line:
+def _titles(lanes: Lanes, view: TimelineView, row: LaneRow, axis: Axis, before: int, cursor: int | None) -> Line:
     """Return the line below a lane, with the titles of attempts that are long enough."""
     cells = [Span(FOLD, "line") if column.folded_ms else _EMPTY for column in axis.columns]
     for attempt in (*lanes.spans, *lanes.open_attempts()):

@@ -80,7 +80,7 @@ class _Body(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Body).decode
 
 
-class Mark(NamedTuple):
+class RareEvent(NamedTuple):
     """A rare event."""
 
     at: int
@@ -91,7 +91,7 @@ class Mark(NamedTuple):
     seq: int
 
 
-class Attempt(NamedTuple):
+class AttemptSpan(NamedTuple):
     """An attempt, from its first to its last position."""
 
     agent_id: str
@@ -118,9 +118,8 @@ class Lane:
             counter.extend([0] * (-SLOTS % each))
             joined = [*counter[::each]]
             for place in range(1, each):
-                joined = [
-                    *map(add, joined, counter[place::each])
-                ]  # adding slot by slot takes half a second for a thousand lanes
+                # Adding slot by slot takes half a second for a thousand lanes.
+                joined = [*map(add, joined, counter[place::each])]
             if counter.typecode != "Q" and max(joined) > MAX_COUNT:
                 joined = [min(MAX_COUNT, count) for count in joined]
             counter[:] = array(counter.typecode, [*joined, *[0] * (SLOTS - len(joined))])
@@ -142,8 +141,8 @@ class Lanes:
         self.team = Lane("Q")
         self.seqs = array("Q", bytes(8 * SLOTS))
         """Seq of the first event of each slot; 0 for none."""
-        self.marks: deque[Mark] = deque(maxlen=MAX_MARKS)
-        self.spans: deque[Attempt] = deque(maxlen=MAX_ATTEMPTS)
+        self.marks: deque[RareEvent] = deque(maxlen=MAX_MARKS)
+        self.spans: deque[AttemptSpan] = deque(maxlen=MAX_ATTEMPTS)
         self._gap_ends: list[int] = []
         """End of each folded gap, in UTC milliseconds; the lists below have its length and its position."""
         self._gap_lengths: list[int] = []
@@ -265,7 +264,7 @@ class Lanes:
             self._note_removed(agent_id)
         elif kind in _SIGNS:
             body = _decode(record.body) if record.body else _Body()
-            self.marks.append(Mark(at, _sign(kind, body), self._subject(record, body), record.seq))
+            self.marks.append(RareEvent(at, _sign(kind, body), self._subject(record, body), record.seq))
 
     def _note_failed(self, task_id: str, agent_id: str) -> None:
         self._last_of[task_id] = agent_id
@@ -302,7 +301,7 @@ class Lanes:
         if open_attempt is not None:
             self._running -= not open_attempt[2]
             self._span(open_attempt[0], open_attempt[1], at, waits=open_attempt[2])
-            self.spans.append(Attempt(open_attempt[0], task_id, open_attempt[3], at))
+            self.spans.append(AttemptSpan(open_attempt[0], task_id, open_attempt[3], at))
 
     def _set_waiting(self, task_id: str, at: int, *, waits: bool) -> None:
         """Park or resume an attempt."""
@@ -336,9 +335,9 @@ class Lanes:
                 self._open[task_id] = (agent_id, at, waits, begin)
         return at
 
-    def open_attempts(self) -> list[Attempt]:
+    def open_attempts(self) -> list[AttemptSpan]:
         """Return the open attempts, up to the position that they are counted to."""
-        return [Attempt(agent_id, task_id, begin, at) for task_id, (agent_id, at, _, begin) in self._open.items()]
+        return [AttemptSpan(agent_id, task_id, begin, at) for task_id, (agent_id, at, _, begin) in self._open.items()]
 
     def seq_at(self, at: int) -> int:
         """Return the seq of the first event in the slot of a position, or of an earlier slot; 0 before all events."""

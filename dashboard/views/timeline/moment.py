@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dashboard.views.drawing.lines import Line, Span, cut_path, fit_height, fit_spans, hairline, pad
 from dashboard.views.event_log import Entry
-from dashboard.views.timeline.lanes import ENDS, Attempt, Lanes
+from dashboard.views.timeline.lanes import ENDS, AttemptSpan, Lanes
 from dashboard.views.words.amounts import clock, duration
 from dashboard.views.words.keyed import fill_keys
 from dashboard.views.words.names import Names
@@ -66,7 +66,7 @@ def moment_lines(
     return [*fit_height(lines, height - 1), Line(fit_spans(_legend(), width))]
 
 
-def _attempt(lanes: Lanes, attempt: Attempt, name: str, title: str, *, is_open: bool, width: int) -> Line:
+def _attempt(lanes: Lanes, attempt: AttemptSpan, name: str, title: str, *, is_open: bool, width: int) -> Line:
     mark = Span("● at work", "busy") if is_open else Span("■ over", "muted")
     until = "now" if is_open else clock(lanes.moment(attempt.end))
     took = duration(lanes.moment(attempt.end) - lanes.moment(attempt.begin))

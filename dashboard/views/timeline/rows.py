@@ -7,7 +7,7 @@ from dashboard.views.drawing.rows import matches
 from engine.core.state import State, Supervisor
 
 
-class Row(NamedTuple):
+class LaneRow(NamedTuple):
     """A lane."""
 
     id: str
@@ -17,7 +17,9 @@ class Row(NamedTuple):
     """All agents below a supervisor; empty for an agent."""
 
 
-def rows_of(state: State, worked: Collection[str], *, names: Callable[[str], str], needle: str, room: int) -> list[Row]:
+def rows_of(
+    state: State, worked: Collection[str], *, names: Callable[[str], str], needle: str, room: int
+) -> list[LaneRow]:
     """Return the rows in declared order.
 
     Args:
@@ -26,7 +28,7 @@ def rows_of(state: State, worked: Collection[str], *, names: Callable[[str], str
         room: Available lines.
     """
     crowded = len(state.agents) + len(state.supervisors) > room
-    out: list[Row] = []
+    out: list[LaneRow] = []
 
     def below(supervisor: Supervisor) -> tuple[str, ...]:
         agent_ids: list[str] = []
@@ -39,7 +41,7 @@ def rows_of(state: State, worked: Collection[str], *, names: Callable[[str], str
 
     def add(supervisor: Supervisor, inner_needle: str) -> None:
         place = len(out)
-        out.append(Row(supervisor.id, supervisor.name, 0, below(supervisor)))
+        out.append(LaneRow(supervisor.id, supervisor.name, 0, below(supervisor)))
         inner_needle = "" if matches(inner_needle, supervisor.name, supervisor=supervisor.name) else inner_needle
         lower = []
         for member in supervisor.members:
@@ -47,7 +49,7 @@ def rows_of(state: State, worked: Collection[str], *, names: Callable[[str], str
                 if (not crowded or member in worked) and _matches_row(
                     inner_needle, agent.name, supervisor.name, agent.status.value
                 ):
-                    out.append(Row(agent.id, agent.name, 1))
+                    out.append(LaneRow(agent.id, agent.name, 1))
             elif (child := state.supervisors.get(member)) is not None:
                 lower.append(child)
         for child in lower:
@@ -61,7 +63,7 @@ def rows_of(state: State, worked: Collection[str], *, names: Callable[[str], str
     for agent_id in removed_ids[:200]:
         name = names(agent_id)
         if _matches_row(needle, name, "", "gone"):
-            out.append(Row(agent_id, name, 1))
+            out.append(LaneRow(agent_id, name, 1))
     return out
 
 

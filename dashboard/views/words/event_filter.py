@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 
-from dashboard.views.words.filters import DurationBound, Expression, Filter, KeyedTerm, Value, Word
+from dashboard.views.words.filters import DurationBound, Expression, Filter, KeyedTerm, RequiredWord, Value
 from dashboard.views.words.names import Names
 from engine.core.events import KINDS, Event, ModelFailed, StepRecorded, ToolFailed, ToolStarted
 from engine.core.queries.work.answered import model_of
@@ -139,7 +139,7 @@ def conditions_of(event_filter: Filter, ids_of: Callable[[str], Collection[str] 
         test = term.test
         if term.negated:
             continue
-        if isinstance(test, Word):
+        if isinstance(test, RequiredWord):
             # The journal folds the case of ASCII letters only.
             if test.text.isascii() and (named := ids_of(test.text)) is not None:
                 mentions.append((test.text, named))

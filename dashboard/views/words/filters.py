@@ -82,7 +82,7 @@ class FilterFields:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class RequiredWord:
     """A word that must occur in one of the row's texts."""
 
     text: str
@@ -139,7 +139,7 @@ class Expression:
             raise FilterError(f"/{self.source}/: {bad.why}") from bad
 
 
-Test: TypeAlias = Word | KeyedTerm | DurationBound | Expression
+Test: TypeAlias = RequiredWord | KeyedTerm | DurationBound | Expression
 
 
 class Term(NamedTuple):
@@ -181,7 +181,7 @@ class Filter:
         left = [] if self.fault else [*rows]
         try:
             for test, negated in self.terms:
-                if having is not None and isinstance(test, Word):
+                if having is not None and isinstance(test, RequiredWord):
                     has = having(test.text)
                     left = [row for row in left if has(row) != negated]
                 else:
@@ -292,7 +292,7 @@ def _test(text: str) -> Test:
         if not value:
             raise _Unfinished(f"{key}: needs a value, such as {_EXAMPLES[key]}")
         return KeyedTerm(key, value)
-    return Word(_word(text))
+    return RequiredWord(_word(text))
 
 
 def _word(text: str) -> str:

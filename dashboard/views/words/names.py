@@ -149,7 +149,7 @@ def value_text(value: StoredValue, otherwise: str) -> str:
 MAX_CHARACTERS = 4_000_000
 
 
-class Texts:
+class JournalTexts:
     """A cache of values from the journal; `missing` lists the references that were requested and not read yet."""
 
     def __init__(self) -> None:

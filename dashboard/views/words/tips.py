@@ -31,7 +31,7 @@ KILL_FROM_MS, SERVE_FROM_MS, REQUEST_FROM_MS = 60_000, 90_000, 120_000
 """How long after the demo was opened these are suggested, in milliseconds."""
 
 
-class Swap(NamedTuple):
+class SwapOutcome(NamedTuple):
     """The effect of a swap on the time per task."""
 
     name: str
@@ -56,7 +56,7 @@ class TipContext:
     in_past: bool = False
     undoable: bool = False
     """Whether a change of this session can be undone."""
-    swap: Swap | None = None
+    swap: SwapOutcome | None = None
     """The last swap, or None."""
 
 

@@ -30,7 +30,7 @@ class TourContext(NamedTuple):
     help: bool = False
 
 
-class Step(NamedTuple):
+class TourStep(NamedTuple):
     """One step."""
 
     text: str
@@ -45,39 +45,39 @@ class Step(NamedTuple):
 
 
 STEPS = (
-    Step(
+    TourStep(
         "This is the team: supervisors with the agents under them, what each does now, and how much is done and has "
         "failed. ▌ is the cursor.",
         "↓", lambda before, now: now.cursor != before.cursor, "body",
     ),
-    Step(
+    TourStep(
         "Enter opens what is under the cursor: a supervisor, an agent, from there a task, and each of its events.",
         "enter", lambda before, now: now.page, "body",
     ),
-    Step(
+    TourStep(
         "A page says all about one object: steps, output, cost, what came before. Esc goes back, here and everywhere.",
         "esc", lambda before, now: not now.page, "body", frozenset({"escape"}),
     ),
-    Step(
+    TourStep(
         "The numbers go to the other screens: Graph, Timeline, Metrics, Tasks, Events, … Look at the tasks.",
         "<tasks:5>", lambda before, now: now.place not in ("", before.place), "tabs",
     ),
-    Step(
+    TourStep(
         "Every list has the same filter, live while you type: words, agent:NAME, status:failed, >5s. Enter keeps it, "
         "esc takes it off.",
         "/", lambda before, now: before.typing and not now.typing, "body",
     ),
-    Step(
+    TourStep(
         "This bar is the whole history. Go back to the mark before, or click on it: every screen shows the team as it "
         "was then.",
         "<mark before:[>", lambda before, now: now.past, "time",
     ),
-    Step(
+    TourStep(
         "PAST: nothing can be changed here. <minute before:{> <next minute:}> go by minutes, <play:p> plays, "
         "<fork:F> makes a new team of this moment. Back:",
         "<live:L>", lambda before, now: not now.past, "time",
     ),
-    Step(
+    TourStep(
         "To change something, put the cursor on it: <swap:h> swaps, <pause or resume:z> pauses, <run:n> asks for work; "
         "each first shows what it will do. All keys of a screen:",
         "<help:?>", lambda before, now: now.help, "keys",
@@ -93,7 +93,7 @@ class Tour:
         self._before = TourContext()
 
     @property
-    def step(self) -> Step | None:
+    def step(self) -> TourStep | None:
         """The step that is shown; None before and after the tour."""
         return STEPS[self.place] if 0 <= self.place < len(STEPS) else None
 

@@ -25,7 +25,7 @@ _NO_MATCH = "no agent matches a word of the request"
 
 
 @dataclass(slots=True, frozen=True)
-class Choice:
+class AgentChoice:
     """The agents chosen for a request, and the reason."""
 
     matches: tuple[Match, ...]
@@ -42,7 +42,7 @@ def choose(
     *,
     limit: int = 5,
     first: CapabilityIndex | None = None,
-) -> Choice:
+) -> AgentChoice:
     """Choose the agents for `request`.
 
     First the agent with the highest score; then, while words are left that an agent claims, the agent that scores
@@ -65,7 +65,7 @@ def choose(
     _cover(request, index, chosen, limit)
     matches = tuple(sorted(chosen, key=lambda match: match.first_at))
     near = () if matches else _nearest_claims(request, index)
-    return Choice(matches, _explanation(matches, near), near)
+    return AgentChoice(matches, _explanation(matches, near), near)
 
 
 def _cover(request: str, index: CapabilityIndex, chosen: list[Match], limit: int) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import force_setattr
 
-from engine.core.documents.table import Table, default_of
+from engine.core.documents.table import EntityTable, default_of
 from engine.core.encoding.codec import decode_state, decode_strictly, encode_state
 from engine.core.encoding.strict_json import MAX_FOREIGN_VALUES, NotStrict, check_values
 from engine.core.queries.team.code import references_in_options, references_of, unasked_in
@@ -74,7 +74,7 @@ def reset_derived(state: State) -> None:
     for name in (*LOCAL_FIELDS, *INDEXES):
         setattr(state, name, default_of(State, name))
     for kind, derived in DERIVED.items():
-        Table.of(state, kind).reset(derived)
+        EntityTable.of(state, kind).reset(derived)
 
 
 def text_places(state: State) -> Iterator[tuple[Any, str, TextRef]]:

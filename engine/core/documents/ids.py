@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import force_setattr
 
-from engine.core.documents.table import Table
+from engine.core.documents.table import EntityTable
 from engine.core.records.records import fact
 from engine.core.state import Call, Conversation, State
 
@@ -222,7 +222,7 @@ def last_numbers(state: State) -> Counter[str]:
     return last
 
 
-def id_faults(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
+def id_faults(state: State, tables: Mapping[str, EntityTable]) -> Iterator[str]:
     """Yield faults of ids: entities under a wrong key, ids of objects that do not exist."""
     ids_by_letter: dict[str, dict[str, Any]] = {letter: {} for letter in MINTED}
     ids_by_letter |= {letter: getattr(state, kind) for letter, kind in LETTERS.items()}

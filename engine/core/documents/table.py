@@ -15,7 +15,7 @@ from engine.core.state import State
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class EntityTable:
     """The entities of one class, by column."""
 
     kind: Any
@@ -25,14 +25,14 @@ class Table:
     """The values of all fields, entity by entity."""
 
     @staticmethod
-    def of(state: State, kind_name: str) -> "Table":
+    def of(state: State, kind_name: str) -> "EntityTable":
         """Return the table of a field of the state that maps ids to entities, or lists them."""
         entities = getattr(state, kind_name)
-        return Table(_class_of(kind_name), [*(entities.values() if isinstance(entities, dict) else entities)])
+        return EntityTable(_class_of(kind_name), [*(entities.values() if isinstance(entities, dict) else entities)])
 
-    def with_all_cells(self) -> "Table":
+    def with_all_cells(self) -> "EntityTable":
         """Return the table with all fields read at once, which is faster if most of them are needed."""
-        return Table(self.kind, self.entities, [*chain.from_iterable(map(astuple, self.entities))])
+        return EntityTable(self.kind, self.entities, [*chain.from_iterable(map(astuple, self.entities))])
 
     def column(self, name: str) -> list[Any]:
         """Return the values of a field, in the order of the entities."""

@@ -35,7 +35,7 @@ class Input:
 
 
 @fact
-class Look:
+class Inspection:
     """An output that a check inspects."""
 
     task_id: str
@@ -139,7 +139,7 @@ class CheckOutputs(AttemptEffect):
     """Inspect outputs of a graph; built-in work on the resolved texts, whose output is the verdict."""
 
     check: Check
-    looks: list[Look]
+    looks: list[Inspection]
 
 
 @fact

@@ -1,6 +1,6 @@
 """The inputs that effects carry for tasks and built-in nodes."""
 
-from engine.core.effects import Input, Look
+from engine.core.effects import Input, Inspection
 from engine.core.queries.work.inputs import all_input_tasks, input_tasks
 from engine.core.state import State, Task
 
@@ -29,13 +29,15 @@ def source_of(state: State, task: Task) -> Task:
     return task
 
 
-def looks_of(state: State, task: Task) -> list[Look]:
+def looks_of(state: State, task: Task) -> list[Inspection]:
     """Return the outputs that a check inspects, whatever the status; without `sees`, the input of its graph."""
     group = state.tasks[task.parent_id or ""]
     if not task.sees:
-        return [Look(task_id=group.id, agent="", title=group.title, status="done", output=group.input, error=None)]
+        return [
+            Inspection(task_id=group.id, agent="", title=group.title, status="done", output=group.input, error=None)
+        ]
     return [
-        Look(
+        Inspection(
             task_id=source.id,
             agent=_worker(state, source),
             title=source.title,

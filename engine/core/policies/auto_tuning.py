@@ -19,7 +19,7 @@ REVERT_SHARE = 0.1
 
 
 @fact
-class Figures:
+class RunStatistics:
     """Statistics of the last runs of a supervisor."""
 
     runs: int
@@ -32,7 +32,7 @@ class Figures:
 
 
 @fact
-class Change:
+class TuningChange:
     """A change to make, and the reason."""
 
     kind: Literal["parallel", "selection", "back"]
@@ -45,12 +45,12 @@ class Change:
     why: str
 
 
-def figures_of(runs: Sequence[RunSummary]) -> Figures:
+def figures_of(runs: Sequence[RunSummary]) -> RunStatistics:
     """Return the figures of one or more finished runs."""
     times = [max(1, run.ended_ms - run.started_ms) for run in runs]
     shares = [min(1.0, run.longest_ms / time) for run, time in zip(runs, times, strict=True)]
     done = sum(run.status is RunStatus.DONE for run in runs)
-    return Figures(runs=len(runs), success=done / len(runs), median_ms=median(times), speed=median(shares))
+    return RunStatistics(runs=len(runs), success=done / len(runs), median_ms=median(times), speed=median(shares))
 
 
 def runs_of(state: State, supervisor: Supervisor) -> list[RunSummary]:
@@ -67,7 +67,7 @@ def runs_of(state: State, supervisor: Supervisor) -> list[RunSummary]:
     return recent_runs[-MIN_RUNS:]
 
 
-def next_change(state: State, supervisor: Supervisor) -> Change | None:
+def next_change(state: State, supervisor: Supervisor) -> TuningChange | None:
     """Return the change to make now; None with too few runs, or if none would help."""
     optimize = supervisor.options.optimize
     runs = runs_of(state, supervisor)
@@ -80,7 +80,7 @@ def next_change(state: State, supervisor: Supervisor) -> Change | None:
     return _propose_parallel(supervisor, optimize, figures) or _propose_selection(supervisor, optimize, figures)
 
 
-def _propose_parallel(supervisor: Supervisor, optimize: Optimize, figures: Figures) -> Change | None:
+def _propose_parallel(supervisor: Supervisor, optimize: Optimize, figures: RunStatistics) -> TuningChange | None:
     is_allowed = (
         optimize.switch_to_parallel_when_slow
         and supervisor.mode == "sequential"
@@ -93,20 +93,22 @@ def _propose_parallel(supervisor: Supervisor, optimize: Optimize, figures: Figur
         f"of the last {figures.runs} runs, one took {figures.median_ms / 1000:.1f} s, and its longest attempt"
         f" {expected_ms / 1000:.1f} s: in parallel it could take as little"
     )
-    return Change(
+    return TuningChange(
         kind="parallel", metric="median_ms", before=figures.median_ms, expected=expected_ms, runs=figures.runs, why=why
     )
 
 
-def _propose_selection(supervisor: Supervisor, optimize: Optimize, figures: Figures) -> Change | None:
+def _propose_selection(supervisor: Supervisor, optimize: Optimize, figures: RunStatistics) -> TuningChange | None:
     is_allowed = optimize.optimize_agent_selection and supervisor.options.balance != "performance"
     if not is_allowed or _was_tried(supervisor, "selection") or figures.success >= optimize.performance_threshold:
         return None
     why = f"{figures.success:.0%} of the last {figures.runs} runs were done: agents that did well before are preferred"
-    return Change(kind="selection", metric="success", before=figures.success, expected=None, runs=figures.runs, why=why)
+    return TuningChange(
+        kind="selection", metric="success", before=figures.success, expected=None, runs=figures.runs, why=why
+    )
 
 
-def _propose_revert(supervisor: Supervisor, figures: Figures) -> Change | None:
+def _propose_revert(supervisor: Supervisor, figures: RunStatistics) -> TuningChange | None:
     tuning = supervisor.tuning
     assert tuning is not None
     slower = tuning.kind == "parallel" and figures.median_ms > tuning.median_ms * (1 + REVERT_SHARE)
@@ -118,7 +120,7 @@ def _propose_revert(supervisor: Supervisor, figures: Figures) -> Change | None:
     else:
         metric, before, was = "success", figures.success, tuning.success
         comparison = f"{before:.0%} done instead of {was:.0%}"
-    return Change(
+    return TuningChange(
         kind="back",
         metric=metric,
         before=before,

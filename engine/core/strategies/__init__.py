@@ -6,7 +6,7 @@ from engine.core.errors import UnknownStrategy
 from engine.core.records.records import JsonValue
 from engine.core.strategies.conditional import Conditional
 from engine.core.strategies.delegate import Delegate
-from engine.core.strategies.graph import Graph
+from engine.core.strategies.graph import DrawnGraph
 from engine.core.strategies.hierarchical_review import HierarchicalReview
 from engine.core.strategies.iterative_refinement import IterativeRefinement
 from engine.core.strategies.map import Map
@@ -28,7 +28,7 @@ STRATEGIES: dict[str, Strategy] = {
         Conditional(),
         Delegate(),
         Map(),
-        Graph(),
+        DrawnGraph(),
     )
 }
 """Every strategy by its name; strategies of installed packages are added when a program begins."""

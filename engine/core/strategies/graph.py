@@ -27,7 +27,7 @@ _KEYS = ("name", "agent", "team", "after", "when", "optional", "takes")
 _TAKES: tuple[Takes, ...] = ("request", "previous", "context")
 
 
-class Graph:
+class DrawnGraph:
     """Wire the members as a person drew it."""
 
     name = "graph"

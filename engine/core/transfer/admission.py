@@ -14,7 +14,7 @@ from msgspec import Struct
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.documents.document import DERIVED, INDEXES, LOCAL_FIELDS, text_refs
 from engine.core.documents.ids import FIELDS, ID, MINTED, id_faults
-from engine.core.documents.table import Table, default_of
+from engine.core.documents.table import EntityTable, default_of
 from engine.core.encoding.codec import open_fields
 from engine.core.encoding.strict_json import MAX_LEVELS
 from engine.core.errors import Refused
@@ -50,7 +50,7 @@ def check(state: State, texts: int) -> None:
     Raises:
         Inadmissible: If a value is impossible; the message names the first fault.
     """
-    tables = {kind: Table.of(state, kind).with_all_cells() for kind in (*FIELDS, "specs")}
+    tables = {kind: EntityTable.of(state, kind).with_all_cells() for kind in (*FIELDS, "specs")}
     for faults in (
         _form_faults(state, tables),
         _values(tables),
@@ -82,7 +82,7 @@ def try_out(state: State) -> None:
         raise Inadmissible(fault)
 
 
-def _form_faults(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
+def _form_faults(state: State, tables: Mapping[str, EntityTable]) -> Iterator[str]:
     for name in (*LOCAL_FIELDS, *INDEXES):
         if getattr(state, name) != default_of(State, name):
             yield f"it holds {name!a}, which belongs to one database alone"
@@ -94,7 +94,7 @@ def _form_faults(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
             yield f"ids of {letter[:80]!a} cannot have been given"
 
 
-def _values(tables: Mapping[str, Table]) -> Iterator[str]:
+def _values(tables: Mapping[str, EntityTable]) -> Iterator[str]:
     """Report values that nest too deeply for some JSON parsers."""
     for kind, table in tables.items():
         for name in open_fields(table.kind):
@@ -123,7 +123,7 @@ def _texts(state: State, texts: int) -> Iterator[str]:
             yield f"it refers to the text {ref.path[:80]!a}, which is not there"
 
 
-def _numbers(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
+def _numbers(state: State, tables: Mapping[str, EntityTable]) -> Iterator[str]:
     for name in _numbers_in(State):
         yield from _unbounded(State, name, (getattr(state, name),))
     for table in tables.values():
@@ -135,7 +135,7 @@ def _numbers(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
     for name in _numbers_in(TrackRecord):
         yield from _unbounded(TrackRecord, name, [getattr(record, name) for record in records])
     usages += [record.usage for record in records]
-    yield from _usages(Table(Usage, usages).with_all_cells())
+    yield from _usages(EntityTable(Usage, usages).with_all_cells())
     if any(not 0 <= each < _MAX_NUMBER for agent in state.agents.values() for each in agent.at_work_ms):
         yield "an agent has worked for less than no time"
     if any(timer.due_ms > _MAX_DELAY_MS for timer in state.timers.values()):
@@ -157,7 +157,7 @@ _numbers_in: Callable[[Any], list[str]] = cache(_find_numbers)
 """Names of the fields of an entity class that hold a count or a time."""
 
 
-def _usages(table: Table) -> Iterator[str]:
+def _usages(table: EntityTable) -> Iterator[str]:
     spent = [amount for name in _numbers_in(Usage) for amount in filter(None, table.column(name))]
     if spent and not 0 < min(spent) <= max(spent) < _MAX_NUMBER:
         yield "usage below 0 or beyond measure"
@@ -175,7 +175,7 @@ def _specs(state: State) -> Iterator[str]:
             yield f"the spec {spec.name!a} is not the one that its hash says"
 
 
-def _guards(tasks: Table) -> Iterator[str]:
+def _guards(tasks: EntityTable) -> Iterator[str]:
     """Report patterns in stored checks that no command would accept (for example, ones with exponential run time)."""
     rows = zip(tasks.column("id"), tasks.column("settings"), tasks.column("check"), strict=True)
     try:

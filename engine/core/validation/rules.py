@@ -69,7 +69,7 @@ def short_repr(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
-class Rule(NamedTuple):
+class ValueRule(NamedTuple):
     """The rule for a value, in words and as a check."""
 
     words: str
@@ -154,15 +154,15 @@ class Also:
         return value
 
 
-def rule_for(hint: Any) -> Rule:
+def rule_for(hint: Any) -> ValueRule:
     """Return the rule of an annotation."""
     return _rule(hint, ())
 
 
-def _rule(hint: Any, marks: tuple[Any, ...]) -> Rule:
+def _rule(hint: Any, marks: tuple[Any, ...]) -> ValueRule:
     origin, args = get_origin(hint), get_args(hint)
     if hint is JsonValue:
-        return Rule("a JSON value", _check_json)
+        return ValueRule("a JSON value", _check_json)
     if origin is Annotated and isinstance(args[1], Means):
         return _rule(args[1].hint, marks)
     if origin is Annotated:
@@ -174,9 +174,9 @@ def _rule(hint: Any, marks: tuple[Any, ...]) -> Rule:
     if hint in _SCALAR_RULES:
         return _SCALAR_RULES[hint](_bounds(marks))
     if hint in (Any, object):
-        return Rule("anything", _accept)
+        return ValueRule("anything", _accept)
     if hint is Callable or origin is Callable:
-        return Rule("a function", _check_callable)
+        return ValueRule("a function", _check_callable)
     if origin in (list, tuple, Sequence, Iterable):
         return _sequence_rule(origin, rule_for(args[0]), _bounds(marks))
     if origin in (dict, Mapping):
@@ -184,7 +184,7 @@ def _rule(hint: Any, marks: tuple[Any, ...]) -> Rule:
     return _instance_rule(origin or hint)
 
 
-def _with_marks(rule: Rule, marks: tuple[Any, ...]) -> Rule:
+def _with_marks(rule: ValueRule, marks: tuple[Any, ...]) -> ValueRule:
     """Return a rule with the words and the further checks of its annotation."""
     words = next((mark.words for mark in marks if isinstance(mark, Says)), rule.words)
     checks = [mark.check for mark in marks if isinstance(mark, Also)]
@@ -198,14 +198,14 @@ def _with_marks(rule: Rule, marks: tuple[Any, ...]) -> Rule:
             extra_check(converted)
         return converted
 
-    return rule if words == rule.words and not checks else Rule(words, check)
+    return rule if words == rule.words and not checks else ValueRule(words, check)
 
 
 def _bounds(marks: tuple[Any, ...]) -> Within:
     return next((mark for mark in marks if isinstance(mark, Within)), _UNBOUNDED)
 
 
-def _integer_rule(bounds: Within) -> Rule:
+def _integer_rule(bounds: Within) -> ValueRule:
     words = f"a whole number{bounds.words}"
 
     def check(value: Any) -> int:
@@ -213,10 +213,10 @@ def _integer_rule(bounds: Within) -> Rule:
             raise InvalidValue(words, value)
         return int(value)
 
-    return Rule(words, check)
+    return ValueRule(words, check)
 
 
-def _float_rule(bounds: Within) -> Rule:
+def _float_rule(bounds: Within) -> ValueRule:
     words = f"a number{bounds.words}"
 
     def check(value: Any) -> float:
@@ -230,10 +230,10 @@ def _float_rule(bounds: Within) -> Rule:
             raise InvalidValue(words, value)
         return number
 
-    return Rule(words, check)
+    return ValueRule(words, check)
 
 
-def _decimal_rule(bounds: Within) -> Rule:
+def _decimal_rule(bounds: Within) -> ValueRule:
     words = f"an amount{bounds.words}"
 
     def check(value: Any) -> Decimal:
@@ -247,10 +247,10 @@ def _decimal_rule(bounds: Within) -> Rule:
             raise InvalidValue(words, value)
         return amount
 
-    return Rule(words, check)
+    return ValueRule(words, check)
 
 
-def _text_rule(bounds: Within) -> Rule:
+def _text_rule(bounds: Within) -> ValueRule:
     words = "a text"
     if bounds.max_length is not None:
         lower_bound = f"{bounds.min_length} to " if bounds.min_length else "at most "
@@ -264,7 +264,7 @@ def _text_rule(bounds: Within) -> Rule:
             raise InvalidValue(words, value)
         return str.__str__(value)
 
-    return Rule(words, check)
+    return ValueRule(words, check)
 
 
 def _is_unicode(value: str) -> bool:
@@ -276,15 +276,15 @@ def _is_unicode(value: str) -> bool:
     return True
 
 
-def _bool_rule(bounds: Within) -> Rule:
+def _bool_rule(bounds: Within) -> ValueRule:
     return _instance_rule(bool, "True or False")
 
 
-def _none_rule(bounds: Within) -> Rule:
+def _none_rule(bounds: Within) -> ValueRule:
     return _instance_rule(types.NoneType, "None")
 
 
-_SCALAR_RULES: dict[Any, Callable[[Within], Rule]] = {
+_SCALAR_RULES: dict[Any, Callable[[Within], ValueRule]] = {
     bool: _bool_rule,
     int: _integer_rule,
     float: _float_rule,
@@ -295,10 +295,10 @@ _SCALAR_RULES: dict[Any, Callable[[Within], Rule]] = {
 }
 
 
-def _instance_rule(cls: type, words: str | None = None) -> Rule:
+def _instance_rule(cls: type, words: str | None = None) -> ValueRule:
     words = words or f"{cls.__name__}(…)"
     if getattr(cls, "_is_protocol", False):
-        return Rule(words, _accept)
+        return ValueRule(words, _accept)
     is_record = issubclass(cls, Struct)
 
     def check(value: Any) -> Any:
@@ -307,10 +307,10 @@ def _instance_rule(cls: type, words: str | None = None) -> Rule:
             raise InvalidValue(words, value)
         return value
 
-    return Rule(words, check)
+    return ValueRule(words, check)
 
 
-def _literal_rule(allowed: tuple[Any, ...]) -> Rule:
+def _literal_rule(allowed: tuple[Any, ...]) -> ValueRule:
     words = _join_words([str(choice) for choice in allowed])
 
     def check(value: Any) -> Any:
@@ -319,10 +319,10 @@ def _literal_rule(allowed: tuple[Any, ...]) -> Rule:
                 return choice
         raise InvalidValue(words, value)
 
-    return Rule(words, check)
+    return ValueRule(words, check)
 
 
-def _union_rule(rules: list[Rule]) -> Rule:
+def _union_rule(rules: list[ValueRule]) -> ValueRule:
     words = _join_words([rule.words for rule in rules])
 
     def check(value: Any) -> Any:
@@ -334,10 +334,10 @@ def _union_rule(rules: list[Rule]) -> Rule:
                 inner_fault = fault if fault.path else inner_fault
         raise inner_fault or InvalidValue(words, value)
 
-    return Rule(words, check)
+    return ValueRule(words, check)
 
 
-def _sequence_rule(origin: Any, item: Rule, bounds: Within) -> Rule:
+def _sequence_rule(origin: Any, item: ValueRule, bounds: Within) -> ValueRule:
     length = "" if bounds.max_length is None else f" of at most {bounds.max_length:,}"
     words, container = f"a list{length}{', not empty' if bounds.min_length else ''}", list if origin is list else tuple
 
@@ -355,19 +355,19 @@ def _sequence_rule(origin: Any, item: Rule, bounds: Within) -> Rule:
             raise InvalidValue(words, value)
         return container(items)
 
-    return Rule(words, check)
+    return ValueRule(words, check)
 
 
-def _mapping_rule(key: Rule, item: Rule) -> Rule:
+def _mapping_rule(key: ValueRule, item: ValueRule) -> ValueRule:
     def check(value: Any) -> Any:
         if type(value) is not dict and not isinstance(value, Mapping):
             raise InvalidValue("a mapping", value)
         return {_check_item(key, "key", name): _check_item(item, str(name), element) for name, element in value.items()}
 
-    return Rule("a mapping", check)
+    return ValueRule("a mapping", check)
 
 
-def _check_item(rule: Rule, part: str | int, value: Any) -> Any:
+def _check_item(rule: ValueRule, part: str | int, value: Any) -> Any:
     try:
         return rule.check(value)
     except InvalidValue as fault:

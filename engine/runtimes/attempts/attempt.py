@@ -14,7 +14,7 @@ from engine.core.records.records import JsonValue
 from engine.core.signals import Signal
 from engine.core.state import State
 from engine.errors import AttemptInterrupted
-from engine.runtimes.attempts.live_output import LiveOutput
+from engine.runtimes.attempts.live_output import AttemptOutput
 from engine.runtimes.attempts.pending import Pending
 from engine.runtimes.attempts.services import Services
 from engine.runtimes.values import copy_json
@@ -51,7 +51,7 @@ class Attempt:
     def __init__(self, effect: StartAttempt, services: Services, on_given_up: Callable[["Attempt"], None]) -> None:
         self.effect = effect
         self.services = services
-        self.live = LiveOutput(effect, services)
+        self.live = AttemptOutput(effect, services)
         self.scope = _scopes()()
         """Cancelled by the host to stop it now."""
         self.stoppable_waits: dict[int, Pending[Any]] = {}

@@ -13,7 +13,7 @@ PARTIAL_CHARACTERS = 1_000_000
 """Characters of emitted text that are kept as a partial result."""
 
 
-class LiveOutput:
+class AttemptOutput:
     """The part of an attempt that produces live output."""
 
     _is_closed = False

@@ -37,7 +37,7 @@ def function_runtime(spec: AgentSpec, code: Code) -> Runtime:
     if not isinstance(spec.run, str):
         raise Unusable(f"agent {spec.name!r} has nothing to run: give it run='module:function'")
     if spec.run_in == "process":
-        return ProcessRuntime(spec, code, spec.run)
+        return FunctionProcessRuntime(spec, code, spec.run)
     return FunctionRuntime(spec, code, spec.run)
 
 
@@ -88,7 +88,7 @@ class FunctionRuntime:
         return await typed_value(work, output, self._code.threads)
 
 
-class ProcessRuntime:
+class FunctionProcessRuntime:
     """Run a function in a child process; it receives the value only."""
 
     def __init__(self, spec: AgentSpec, code: Code, reference: str) -> None:

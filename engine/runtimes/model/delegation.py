@@ -103,7 +103,7 @@ class WorkersTool(BuiltinTool):
             raise CallRefused(failure.reason) from failure
 
 
-class Delegate(WorkersTool):
+class DelegateTool(WorkersTool):
     """The tool `delegate`: give work to a worker and return its answer."""
 
     name = "delegate"

@@ -31,7 +31,7 @@ LOOP_TURNS = 3
 """Identical turns in a row that count as a loop."""
 
 
-class Loop:
+class ModelLoop:
     """One attempt of a model agent.
 
     Args:

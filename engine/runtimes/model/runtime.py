@@ -13,10 +13,10 @@ from engine.runtimes.code import Code
 from engine.runtimes.functions.function import function_runtime
 from engine.runtimes.model.builtin_tools import BuiltinTool
 from engine.runtimes.model.calls import Calls
-from engine.runtimes.model.delegation import Delegate, ForwardMessage, Workers
+from engine.runtimes.model.delegation import DelegateTool, ForwardMessage, Workers
 from engine.runtimes.model.judging import answer_form_of
 from engine.runtimes.model.lookup import NamedModel, models_of
-from engine.runtimes.model.loop import Loop
+from engine.runtimes.model.loop import ModelLoop
 from engine.runtimes.model.member_tools import CreateAgent, ListWorkers
 from engine.runtimes.model.memory import Recall, Remember, recall_text, remember_answer
 from engine.runtimes.model.options import ModelOptions, TalkOptions, TeamOptions, options_of, uses_tools
@@ -76,7 +76,7 @@ class ModelRuntime:
         answer_form = None if task is None or work.spec.output is not None else answer_form_of(work.attempt.state, task)
         extra_instructions = "" if answer_form is None else answer_form.instructions
         output_schema = work.spec.output if answer_form is None else answer_form.schema
-        loop = Loop(work, self._options, self._turns(work, models, output_schema), calls)
+        loop = ModelLoop(work, self._options, self._turns(work, models, output_schema), calls)
         if self._spec.agent_type != "MemoryAgent":
             return await loop.run(extra_instructions=extra_instructions)
         request = as_text(await work.value())
@@ -99,7 +99,7 @@ class ModelRuntime:
 
         async def ask_model(text: str, schema: JsonValue) -> JsonValue:
             turns = self._turns(work, self._models(work), schema)
-            return await Loop(work, self._options, turns, Calls(work, self._options)).run(text)
+            return await ModelLoop(work, self._options, turns, Calls(work, self._options)).run(text)
 
         return ask_model
 
@@ -109,7 +109,7 @@ class ModelRuntime:
             return []
         builtin_tools: list[BuiltinTool] = []
         if workers is not None:
-            builtin_tools += [Delegate(work, workers), CreatePlan(work, workers), ForwardMessage(work, workers)]
+            builtin_tools += [DelegateTool(work, workers), CreatePlan(work, workers), ForwardMessage(work, workers)]
         if "list_workers" in work.spec.may:
             builtin_tools.append(ListWorkers(work))
         if "create_agent" in work.spec.may:

@@ -21,7 +21,7 @@ from engine.host.built_in.guards import requires_approval
 from engine.runtimes.attempts.people import FOUR_OPTIONS
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.threads import Threads
-from engine.runtimes.programs.acp_messages import Choice, ToolCall
+from engine.runtimes.programs.acp_messages import PermissionOption, ToolCall
 from engine.runtimes.programs.confined import OutOfBounds, inside, text_of, write
 from engine.runtimes.programs.terminals import Terminals
 from engine.runtimes.values import SHOWN_CHARACTERS, clean, json_value, shown_input, shown_whole, without_secrets
@@ -62,7 +62,7 @@ class AcpAsking:
         """Return the notes about a call."""
         raise NotImplementedError
 
-    async def permit(self, call: ToolCall, choices: list[Choice]) -> str | None:
+    async def permit(self, call: ToolCall, choices: list[PermissionOption]) -> str | None:
         """Return the id of the choice for a request for permission, made by a rule or a person; None to cancel."""
         notes = self._call(call.id)
         notes["is_asked_for"] = True
@@ -77,7 +77,7 @@ class AcpAsking:
         if allowing and await self.needs_approval(kind, title, arguments, changes) is False:
             return allowing[0].id
         detail, has_secret = await self._describe(kind or "other", title, arguments, changes)
-        by_kind: dict[str, Choice] = {}
+        by_kind: dict[str, PermissionOption] = {}
         for choice in choices:
             is_unbounded = choice.kind == "allow_always" and kind in RUNS_PROGRAMS
             if not is_unbounded and not (has_secret and choice.kind.endswith("_always")):

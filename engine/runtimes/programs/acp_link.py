@@ -20,7 +20,7 @@ from engine.children.child import Child
 from engine.errors import AttemptInterrupted, EngineError
 from engine.platform.version import program_version
 from engine.runtimes.options import first_fault
-from engine.runtimes.programs.acp_messages import Abilities, Choice, ToolCall, Turn
+from engine.runtimes.programs.acp_messages import Abilities, PermissionOption, ToolCall, TurnEnd
 from engine.runtimes.programs.acp_servers import SessionServer
 from engine.runtimes.programs.acp_session import AcpSession, AgentRefused, LineEnded, LoginMissing
 from engine.runtimes.spec_keys import TOOL_KINDS
@@ -102,17 +102,17 @@ class AcpLink:
             resumed = schema.ResumeSessionRequest(session_id=session_id, cwd=cwd, mcp_servers=used)
             await self._send("session/resume", resumed)
 
-    async def prompt(self, session_id: str, text: str) -> Turn:
+    async def prompt(self, session_id: str, text: str) -> TurnEnd:
         """Send a prompt, and return how the agent's turn ended."""
         block = schema.TextContentBlock(type="text", text=text)
         request = schema.PromptRequest(session_id=session_id, prompt=[block])
         answer = await self._ask("session/prompt", request, schema.PromptResponse)
         usage = answer.usage
         if usage is None:
-            return Turn(answer.stop_reason)
+            return TurnEnd(answer.stop_reason)
         cached = usage.cached_read_tokens or 0
         tokens_in = usage.input_tokens + cached + (usage.cached_write_tokens or 0)
-        return Turn(answer.stop_reason, tokens_in, usage.output_tokens + (usage.thought_tokens or 0), cached)
+        return TurnEnd(answer.stop_reason, tokens_in, usage.output_tokens + (usage.thought_tokens or 0), cached)
 
     async def cancel(self, session_id: str) -> None:
         """Ask the agent to end its turn."""
@@ -170,7 +170,7 @@ class AcpLink:
             request = schema.RequestPermissionRequest.model_validate(_known_kind(params, "toolCall"))
             if not _is_small(request.tool_call.raw_input):
                 raise RequestError.invalid_params({"details": f"its input has more than {MAX_VALUES:,} values"})
-            choices = [Choice(option.option_id, option.name, option.kind) for option in request.options]
+            choices = [PermissionOption(option.option_id, option.name, option.kind) for option in request.options]
             chosen = await self._client.permit(_tool_call(request.tool_call), choices)
             return {"outcome": {"outcome": "selected", "optionId": chosen} if chosen else {"outcome": "cancelled"}}
         if method == "fs/read_text_file" and self._files.read_text_file:

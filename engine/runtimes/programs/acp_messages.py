@@ -19,7 +19,7 @@ class Abilities:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class TurnEnd:
     """How a prompt ended."""
 
     stop_reason: str
@@ -44,7 +44,7 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PermissionOption:
     """One answer to a request for permission."""
 
     id: str

@@ -21,7 +21,7 @@ from engine.errors import AttemptInterrupted, EngineError, PermanentFailure
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.threads import Threads
 from engine.runtimes.programs.acp_asking import AcpAsking, Change, cut, diff, json_or_none, redacted_title
-from engine.runtimes.programs.acp_messages import Abilities, ToolCall, Turn
+from engine.runtimes.programs.acp_messages import Abilities, ToolCall, TurnEnd
 from engine.runtimes.programs.acp_servers import SessionServer
 from engine.runtimes.programs.attending import AttemptProgram, ProgramFailed
 from engine.runtimes.programs.speaking import steers_before
@@ -99,7 +99,7 @@ class AgentLine(Protocol):
     async def take_up(self, session_id: str, cwd: str, servers: Sequence[SessionServer], *, load: bool) -> None:
         """Resume an earlier session."""
 
-    async def prompt(self, session_id: str, text: str) -> Turn:
+    async def prompt(self, session_id: str, text: str) -> TurnEnd:
         """Send a prompt; return how its turn ended."""
 
     async def cancel(self, session_id: str) -> None:

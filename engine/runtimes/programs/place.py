@@ -27,7 +27,7 @@ STOPPED_CLEANUP_TIMEOUT_S = 1.5
 """The same after an attempt that was stopped; the worktree stays if that is not enough."""
 
 
-class Place:
+class WorkPlace:
     """The working folder of an attempt."""
 
     def __init__(self, folder: Path) -> None:
@@ -45,7 +45,7 @@ class Place:
 @asynccontextmanager
 async def open_place(
     work: Work, folder: Path, *, threads: Threads, worktree: bool, goes_on: bool
-) -> AsyncIterator[Place]:
+) -> AsyncIterator[WorkPlace]:
     """Provide a working folder for an attempt; it is cleaned up afterwards.
 
     Args:
@@ -59,10 +59,10 @@ async def open_place(
         GitFailed: If the worktree cannot be made.
     """
     if not worktree:
-        yield Place(folder)
+        yield WorkPlace(folder)
         return
     tree = (await _earlier(work, threads) if goes_on else None) or await _new(work, folder, threads)
-    place = Place(tree.inside(folder))
+    place = WorkPlace(tree.inside(folder))
     try:
         yield place
     finally:
@@ -70,7 +70,7 @@ async def open_place(
             await _tidy_up(work, tree, place, threads)
 
 
-async def _tidy_up(work: Work, tree: Worktree, place: Place, threads: Threads) -> None:
+async def _tidy_up(work: Work, tree: Worktree, place: WorkPlace, threads: Threads) -> None:
     try:
         unmerged = await threads.run(partial(remove_worktree, tree))
         description = None if unmerged is None else unmerged.description

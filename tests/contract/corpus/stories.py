@@ -1,6 +1,6 @@
 """Journals of what drawn histories do not come to, told by hand: a few events each, all in one team after the other."""
 
-from engine.archive.cutting import Part, Rest, pieces
+from engine.archive.cutting import ArchivePart, Rest, pieces
 from engine.archive.reading import Contents, complete_state, read_state
 from engine.core.commands import Answer, Pause, RevokeGrant, Submit, SupervisorSpec
 from engine.core.documents.document import references_in
@@ -95,6 +95,6 @@ def imported() -> list[Event]:
                 )
             )  # fmt: skip
         else:
-            assert isinstance(piece, Part)
+            assert isinstance(piece, ArchivePart)
             world.say(PartRead(order_id="import", sender="test", role="operator", state=piece.state, texts=piece.texts))
     return world.journal

@@ -29,7 +29,7 @@ from engine.core.events import (
 )
 from engine.core.queries.targets import find_supervisor
 from engine.core.queries.team.code import references_in_command
-from engine.core.queries.team.team_plan import Change, describe_change
+from engine.core.queries.team.team_plan import MemberChange, describe_change
 from engine.core.queries.team.tree import MAX_DEPTH, depth_of, height_of, warning_of
 from engine.core.records.records import JsonValue, copy_with
 from engine.core.records.values import pluralize
@@ -83,7 +83,7 @@ def load_team(state: State, command: LoadTeam, ctx: DecisionContext) -> Decided:
     )
 
 
-def plan_of(state: State, command: LoadTeam, ctx: DecisionContext) -> list[Change]:
+def plan_of(state: State, command: LoadTeam, ctx: DecisionContext) -> list[MemberChange]:
     """Return what loading a team file would change; nothing if the team does not exist yet.
 
     Raises:

@@ -34,7 +34,7 @@ from engine.core.queries.team.declared import (
     as_json,
     setting,
 )
-from engine.core.queries.team.team_plan import Difference
+from engine.core.queries.team.team_plan import FieldDifference
 from engine.core.queries.team.tree import MAX_DEPTH, agents_of, depth_of, parent_of, subtree_of
 from engine.core.queries.work.placement import able_queues_for
 from engine.core.queries.work.queues import is_for_named_members
@@ -138,7 +138,7 @@ class Merge(ReportingScratch):
                 spec = self.state.spec_of(agent)
                 codes = self.state.code.get(agent.id, NO_CODE)[0], code_of(self.state.trusted, spec)
                 was, now = (digest(code)[:8] if code else None for code in codes)
-                self.note("swapped", agent.id, fields=[Difference(field="code", was=was, now=now)])
+                self.note("swapped", agent.id, fields=[FieldDifference(field="code", was=was, now=now)])
                 self._swap(agent, spec)
 
     def _merge_supervisor(self, path: Path, supervisor_id: str, team: SupervisorSpec) -> None:
@@ -267,7 +267,7 @@ class Merge(ReportingScratch):
         for winner in (None, "declared", "current"):
             names = [name for name in differ if since[name] == winner]
             fields = [
-                Difference(field=name, was=as_json(setting(supervisor, name)), now=as_json(setting(team, name)))
+                FieldDifference(field=name, was=as_json(setting(supervisor, name)), now=as_json(setting(team, name)))
                 for name in names
             ]
             if names:
@@ -304,7 +304,7 @@ class Merge(ReportingScratch):
         was = [member_name(self.state, member_id) for member_id in members if member_id in kept]
         now = [member_name(self.state, member_id) for member_id in ordered if member_id in kept]
         if was != now:
-            fields = [Difference(field=ORDER, was=as_json(was), now=as_json(now))]
+            fields = [FieldDifference(field=ORDER, was=as_json(was), now=as_json(now))]
             self.note("changed", supervisor_id, fields=fields, since=since)
         if since == "current":
             self._record_unapplied(supervisor_id, settings=self._unapplied_of(supervisor_id).settings | {ORDER: ""})

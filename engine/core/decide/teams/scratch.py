@@ -14,7 +14,7 @@ from engine.core.events import Event
 from engine.core.fold import apply
 from engine.core.queries.targets import member_with
 from engine.core.queries.team.declared import as_json
-from engine.core.queries.team.team_plan import Change, ChangeKind, Difference
+from engine.core.queries.team.team_plan import ChangeKind, FieldDifference, MemberChange
 from engine.core.queries.team.tree import lineage_of, parent_of
 from engine.core.records.records import Entity, Tally, names
 from engine.core.specs.spec import AgentSpec
@@ -130,7 +130,7 @@ class ReportingScratch(Scratch):
 
     def __init__(self, state: State, ctx: DecisionContext) -> None:
         super().__init__(state, ctx)
-        self.changes: list[Change] = []
+        self.changes: list[MemberChange] = []
 
     def note(
         self,
@@ -139,14 +139,14 @@ class ReportingScratch(Scratch):
         *,
         path: str | None = None,
         to: str | None = None,
-        fields: Sequence[Difference] = (),
+        fields: Sequence[FieldDifference] = (),
         since: Literal["declared", "current"] | None = None,
         subject: Literal["agent", "supervisor"] | None = None,
     ) -> None:
         """Note a change of a member, or of one that is not added, named by `path` and `subject`."""
         is_agent = member_id in self.state.agents
         self.changes.append(
-            Change(
+            MemberChange(
                 change=change,
                 subject=subject or ("agent" if is_agent else "supervisor"),
                 id=member_id,
@@ -165,10 +165,10 @@ class ReportingScratch(Scratch):
         return "/".join([member.name, *names][::-1])
 
 
-def differences(was: AgentSpec, now: AgentSpec) -> list[Difference]:
+def differences(was: AgentSpec, now: AgentSpec) -> list[FieldDifference]:
     """Return the fields in which two specs differ, besides the name."""
     return [
-        Difference(field=name, was=as_json(getattr(was, name)), now=as_json(getattr(now, name)))
+        FieldDifference(field=name, was=as_json(getattr(was, name)), now=as_json(getattr(now, name)))
         for name in names(AgentSpec)
         if name != "name" and getattr(was, name) != getattr(now, name)
     ]

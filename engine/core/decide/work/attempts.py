@@ -31,7 +31,7 @@ from engine.core.events import (
 )
 from engine.core.policies.rules import chain_of_agent
 from engine.core.queries.team.tree import cause_of, is_cancelled, lineage_of, tasks_to_end
-from engine.core.queries.work.placement import Place, place_for
+from engine.core.queries.work.placement import TaskPlace, place_for
 from engine.core.records.records import JsonValue, copy_with
 from engine.core.records.values import preview
 from engine.core.specs.failure_policies import is_optional
@@ -113,7 +113,7 @@ def delegation_asked(state: State, signal: signals.DelegationAsked, ctx: Decisio
         return events
     refusal = _refusal_reason(state, task, attempt)
     targets = dict.fromkeys(item.target for item in signal.plan) if signal.call_kind == "plan" else (signal.target,)
-    places: dict[str, Place] = {}
+    places: dict[str, TaskPlace] = {}
     home = state.supervisors[asker.supervisor_id]
     try:
         for target in targets:
@@ -161,7 +161,7 @@ def slot_asked(state: State, signal: signals.SlotAsked, ctx: DecisionContext) ->
     return [SlotWanted(task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id or "")]
 
 
-def _children(state: State, places: Mapping[str, Place], signal: signals.DelegationAsked) -> list[ChildPlan]:
+def _children(state: State, places: Mapping[str, TaskPlace], signal: signals.DelegationAsked) -> list[ChildPlan]:
     """Return the plan of one task for each item of a delegation."""
     mint = Mint(state)
     if signal.call_kind != "plan":
@@ -177,7 +177,7 @@ def _children(state: State, places: Mapping[str, Place], signal: signals.Delegat
     ]
 
 
-def _child(state: State, place: Place, task_id: str, title: str, item_input: JsonValue) -> ChildPlan:
+def _child(state: State, place: TaskPlace, task_id: str, title: str, item_input: JsonValue) -> ChildPlan:
     skips = place.worker_id in state.agents and is_optional(chain_of_agent(state, state.agents[place.worker_id]))
     return ChildPlan(
         task_id=task_id,

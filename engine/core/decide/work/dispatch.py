@@ -14,7 +14,7 @@ from engine.core.events import AttemptResumed, AttemptStarted, Event, ItemTaken,
 from engine.core.followups import Dispatch, GiveSlot, PlaceAgain, ReturnItems, TakeSlot
 from engine.core.queries.team.able import is_able, why_not_able
 from engine.core.queries.team.tree import inherited_option, lineage_of, subtree_of
-from engine.core.queries.work.placement import Place, asker_of, holders_of, home_of, place_for
+from engine.core.queries.work.placement import TaskPlace, asker_of, holders_of, home_of, place_for
 from engine.core.queries.work.queues import (
     NAMED_MEMBERS_PREFIX,
     capability_of,
@@ -207,7 +207,7 @@ def place_again(state: State, followup: PlaceAgain, ctx: DecisionContext) -> lis
     new_keys: set[str] = set()
     for queue in _unserved_queues(state, followup.queue):
         # One search for each (supervisor, asker, holders): thousands of items of a map have the same place.
-        places: dict[tuple[str, str | None, frozenset[str]], Place | None] = {}
+        places: dict[tuple[str, str | None, frozenset[str]], TaskPlace | None] = {}
         for task in _movable_tasks(state, queue):
             key = home_of(state, task).id, asker_of(state, task), holders_of(state, task)
             if key not in places:
@@ -277,7 +277,7 @@ def _movable_tasks(state: State, queue: Queue) -> Iterator[Task]:
         yield from (task for task in tasks if task.call_key is not None and not task.failed_on)
 
 
-def _find_other_place(state: State, task: Task, queue: Queue) -> Place | None:
+def _find_other_place(state: State, task: Task, queue: Queue) -> TaskPlace | None:
     """Return the new place of a task; None if no other agent is able either."""
     asker = state.agents.get(asker_of(state, task) or "")
     try:

@@ -11,7 +11,7 @@ from engine.core.events import NodePlan, QueueMade
 from engine.core.policies.rules import chain_of_agent
 from engine.core.queries.targets import member_name
 from engine.core.queries.team.participants import members_in
-from engine.core.queries.work.placement import Place, place_for
+from engine.core.queries.work.placement import TaskPlace, place_for
 from engine.core.queries.work.queues import NAMED_MEMBERS_PREFIX, able_queue, shared_queue, takers
 from engine.core.records.records import copy_with, fact
 from engine.core.records.values import StoredValue
@@ -168,7 +168,7 @@ class _Places:
         self._former_names = former_names
         self._ids: dict[str, str] | None = None
         self._queues: dict[tuple[str, ...], str] = {}
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, TaskPlace] = {}
         self.new_queues: list[QueueMade] = []
 
     @property
@@ -205,7 +205,7 @@ class _Places:
             task_id=task_id, kind="agent", title=node.title, worker_id=None, supervisor_id=supervisor_id, queue=queue
         )
 
-    def _place_for(self, target: str) -> Place:
+    def _place_for(self, target: str) -> TaskPlace:
         """Return the place for a name or capability, searched from the supervisor outwards."""
         if target in self._former_names and self._former_names[target] in self._members.values():
             target = member_name(self._state, self._former_names[target])

@@ -13,7 +13,7 @@ from engine.core.decisions.outcomes import Decided, Mint
 from engine.core.errors import Refused, UnknownWork
 from engine.core.events import CoordinationTuned, Event, StrategySwitched
 from engine.core.followups import Tune
-from engine.core.policies.auto_tuning import Change, figures_of, next_change, runs_of
+from engine.core.policies.auto_tuning import TuningChange, figures_of, next_change, runs_of
 from engine.core.queries.targets import at, find_supervisor, id_in, member_name
 from engine.core.queries.team.participants import aggregator_of, lead_of, members_in
 from engine.core.queries.team.tree import is_cancelled
@@ -175,7 +175,7 @@ def tune(state: State, followup: Tune, ctx: DecisionContext) -> list[Event]:
     return [event, *change_events]
 
 
-def _carry_out(state: State, supervisor: Supervisor, change: Change, ctx: DecisionContext) -> list[Event]:
+def _carry_out(state: State, supervisor: Supervisor, change: TuningChange, ctx: DecisionContext) -> list[Event]:
     kind: Literal["parallel", "selection"]
     if change.kind == "back":
         tuning = supervisor.tuning

@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 
 from engine.core.discovery.candidate import Candidate, names_capability, suits
 from engine.core.discovery.capability_index import CapabilityIndex
-from engine.core.discovery.choosing import Choice, choose
+from engine.core.discovery.choosing import AgentChoice, choose
 from engine.core.discovery.ranks import Rank, rank_of
 from engine.core.queries.money.budget import budgets, is_limited, paying_subjects
 from engine.core.queries.team.able import is_able
@@ -114,7 +114,7 @@ def index_of(state: State, agents: Sequence[Agent]) -> CapabilityIndex:
     return _index_of(key).ranked_by(partial(_rank, state))
 
 
-def choose_agents(state: State, agents: Sequence[Agent], text: str, limit: int) -> Choice:
+def choose_agents(state: State, agents: Sequence[Agent], text: str, limit: int) -> AgentChoice:
     """Return the agents that a request needs; one that cannot begin now only for words that no other agent claims."""
     able = [agent for agent in agents if can_begin(state, agent)]
     first = index_of(state, able) if len(able) < len(agents) else None

@@ -15,7 +15,7 @@ ChangeKind: TypeAlias = Literal["added", "swapped", "changed", "moved", "renamed
 
 
 @fact
-class Difference:
+class FieldDifference:
     """One field or setting that gets another value."""
 
     field: str
@@ -24,7 +24,7 @@ class Difference:
 
 
 @fact
-class Change:
+class MemberChange:
     """A change of one member by a description."""
 
     change: ChangeKind
@@ -35,13 +35,13 @@ class Change:
     """Names from the root down, such as `chief/low/scout`."""
     to: str | None = None
     """The path after a move or renaming."""
-    fields: list[Difference] = field(default_factory=list)
+    fields: list[FieldDifference] = field(default_factory=list)
     """The fields of a swap or a change of settings."""
     since: Literal["declared", "current"] | None = None
     """The member was changed since it was declared: `declared` sets it back, `current` leaves it as it is."""
 
 
-def describe_change(change: Change) -> str:
+def describe_change(change: MemberChange) -> str:
     """Return a change in words, in one line."""
     where = f" → {change.to}" if change.to is not None else ""
     differences = ", ".join(map(_describe_difference, change.fields))
@@ -54,7 +54,7 @@ _SINCE = {"declared": "changed since it was declared; set back", "current": "cha
 _MAX_VALUE_CHARS = 40
 
 
-def _describe_difference(difference: Difference) -> str:
+def _describe_difference(difference: FieldDifference) -> str:
     return f"{difference.field} {_shorten(difference.was)} → {_shorten(difference.now)}"
 
 

@@ -20,7 +20,7 @@ from engine.core.state import Agent, Queue, State, Supervisor, Task
 
 
 @fact
-class Place:
+class TaskPlace:
     """The place of a task: a queue, or a member."""
 
     kind: str
@@ -36,7 +36,7 @@ class Place:
 
 def place_for(
     state: State, home: Supervisor, target: str, *, asker: Agent | None, holders: Collection[str] = ()
-) -> Place:
+) -> TaskPlace:
     """Return the place for work for `target`, the name of a member or a capability.
 
     Args:
@@ -48,7 +48,7 @@ def place_for(
     Raises:
         NoAgentMatches: If no member has that name or capability.
     """
-    fallback: Place | None = None
+    fallback: TaskPlace | None = None
     for ring in rings(state, home, holders=holders):
         # A place without an able agent is only the fallback: a farther ring with an able agent wins.
         for must_be_able in (True, False) if fallback is None else (True,):
@@ -71,7 +71,7 @@ def place_for(
 
 def _place_in_ring(
     state: State, ring: Ring, asker: Agent | None, target: str, holders: Collection[str], *, must_be_able: bool
-) -> Place | None:
+) -> TaskPlace | None:
     names = queues.member_names_in(target)
     named = [
         member_id
@@ -123,7 +123,7 @@ def _members_named(
             yield team.id
 
 
-def _place_by_name(state: State, ring: Ring, target: str, named: list[str]) -> Place:
+def _place_by_name(state: State, ring: Ring, target: str, named: list[str]) -> TaskPlace:
     """Return the place of the only member with a name, or the queue shared by several equally near ones."""
     agent = state.agents.get(named[0])
     if len(named) > 1 or target.startswith(queues.NAMED_MEMBERS_PREFIX):
@@ -132,17 +132,19 @@ def _place_by_name(state: State, ring: Ring, target: str, named: list[str]) -> P
         key = queues.shared_queue(ring.anchor_id, ring.depth, capability)
         return _shared_place(state, key, ring.anchor_id, agents)
     if agent is None:
-        return Place(kind="group", queue=None, worker_id=named[0], supervisor_id=named[0])
-    return Place(kind="agent", queue=queues.own_queue(agent.id), worker_id=agent.id, supervisor_id=agent.supervisor_id)
+        return TaskPlace(kind="group", queue=None, worker_id=named[0], supervisor_id=named[0])
+    return TaskPlace(
+        kind="agent", queue=queues.own_queue(agent.id), worker_id=agent.id, supervisor_id=agent.supervisor_id
+    )
 
 
-def _shared_place(state: State, key: str, owner_id: str, agents: list[str]) -> Place:
+def _shared_place(state: State, key: str, owner_id: str, agents: list[str]) -> TaskPlace:
     """Return a capability queue as a place, with the event that adds agents that it does not have yet."""
     queue_agents = state.queues[key].agents if key in state.queues else []
     queue_event = None
     if any(agent_id not in queue_agents for agent_id in agents):
         queue_event = QueueMade(key=key, supervisor_id=owner_id, capability=queues.capability_of(key), agent_ids=agents)
-    return Place(kind="agent", queue=key, worker_id=None, supervisor_id=owner_id, queue_event=queue_event)
+    return TaskPlace(kind="agent", queue=key, worker_id=None, supervisor_id=owner_id, queue_event=queue_event)
 
 
 def _is_team_able(state: State, team: Supervisor) -> bool:
