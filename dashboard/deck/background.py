@@ -1,12 +1,12 @@
 """Runs blocking work, such as reads of the team's file, in threads."""
 
 from collections.abc import Callable
-from contextvars import copy_context
 from pathlib import Path
 from typing import TypeVar
 
 from dashboard.deck.messages import Messages
 from dashboard.reading.feed import Feed
+from dashboard.widgets.textual_seams import active_in_thread
 from engine.core.errors import CoreError
 from engine.core.state import State
 from store import Reader, StoreError
@@ -66,11 +66,11 @@ class BackgroundReading(Messages):
             failed: Called after an error, in a thread-safe way.
             is_said: Whether the error is visible already, so that no message is needed.
         """
-        context = copy_context()  # a page that was closed meanwhile has no active app
 
         def work_in_thread() -> None:
             try:
-                result = context.run(work)
+                with active_in_thread(self):  # a page that was closed meanwhile would not know its app
+                    result = work()
             except errors as error:
                 if not is_said():
                     self.call_from_thread(self.say, f"{prefix}{error}", "error")

@@ -5,8 +5,8 @@ what it replaces, why, and which issue of Textualize/textual would end it. Those
 load Textual, are in `dashboard/web/serve_seams.py`.
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from textual import events
@@ -51,6 +51,17 @@ class DefectApp(App[int]):
 
     def _fatal_error(self) -> None:
         self.report_bug()
+
+
+@contextmanager
+def active_in_thread(app: App[Any]) -> Iterator[None]:
+    """Make an app the active one of this thread.
+
+    Why: what a thread makes may ask for its app; a copy of the whole context would tell anyio that a loop runs in this
+    thread. Upstream: none found.
+    """
+    with app._context():
+        yield
 
 
 class QuietPalette(CommandPalette):
