@@ -20,7 +20,7 @@ from dashboard.cli.demo import crew_file
 from dashboard.cli.trust import allow
 from dashboard.demo.library import stdlib_folder
 from dashboard.engines.client import Client
-from dashboard.engines.process import Detached, end, let_go, start_engine, wait_until_up
+from dashboard.engines.process import Detached, end, end_bound_engine, start_engine, wait_until_up
 from engine.core.commands import Submit
 from engine.platform import sender
 from engine.teamfile import read_team
@@ -48,7 +48,7 @@ FADED_S = 3.5
 def main() -> int:
     """Take every picture and the tour; 1 if the demo did not get where one of them shows it."""
     home = Path.cwd()
-    sender._account = lambda: "ann@box"  # whoever takes the pictures is nobody's business
+    sender._account = lambda: "ann@box"  # type: ignore[assignment]  # whoever takes the pictures is nobody's business
     taken: dict[str, str] = {}
     try:
         for take, files in ((pictures, FILES), (recorded, FILMED_FILES)):
@@ -73,7 +73,7 @@ def main() -> int:
 @contextmanager
 def engine_at_work(folder: Path, files: int) -> Iterator[Detached]:
     """Hold an engine with the demo's crew, at work on its first request; it ends with this process in any case."""
-    library = stdlib_folder(folder / "stdlib", most=files)
+    library = stdlib_folder(folder / "stdlib", max_files=files)
     engine = start_engine(DB, folder=library, bound=True)
     try:
         wait_until_up(engine)
@@ -85,7 +85,7 @@ def engine_at_work(folder: Path, files: int) -> Iterator[Detached]:
         yield engine
     finally:
         if engine.process.poll() is None:
-            let_go(engine)
+            end_bound_engine(engine)
 
 
 async def pictures(engine: Detached) -> dict[str, str]:
@@ -199,7 +199,7 @@ async def at_work(app: QuarterdeckApp, pilot: Pilot[int]) -> None:
     def busy_agents() -> int:
         return sum(bool(agent.running or agent.parked) for agent in app.feed.state.agents.values())
 
-    await until(pilot, lambda: app.feed.looked and app.feed.state.agents, "the team")
+    await until(pilot, lambda: app.feed.has_polled and app.feed.state.agents, "the team")
     while busy_agents() < AT_WORK:
         if not app.feed.state.runs:
             await pilot.press("n", *"audit", "enter")
