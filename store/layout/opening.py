@@ -161,7 +161,7 @@ async def _open_files(stack: AsyncExitStack, files: Files, durability: Durabilit
     stack.push_async_callback(_close_each, deferred_readers)
     with translate_errors(path):
         writer = await _connect_on_stack(stack, partial(connect_journal_writer, path, durability=durability))
-        stack.push_async_callback(_release_lease, writer, ownership.token)
+        stack.push_async_callback(_release_lease, writer, watch, ownership.token)
         reader = await _connect_async(partial(connect, path, mode="ro"))
         stack.push_async_callback(_close_reader, reader, watch, deferred_readers)
     with translate_errors(files.inbox, disposable=True):
@@ -228,10 +228,14 @@ async def _run_in_thread(work: Callable[[], None]) -> None:
         await anyio.to_thread.run_sync(work)
 
 
-async def _release_lease(writer: "aiosqlite.Connection", token: int) -> None:
-    # Informational: readers see from the lock as well that the engine has ended.
+async def _release_lease(writer: "aiosqlite.Connection", watch: Watch, token: int) -> None:
     with anyio.CancelScope(shield=True), contextlib.suppress(sqlite3.Error):
+        # Informational: readers see from the lock as well that the engine has ended.
         await writer.execute_fetchall(RELEASE_LEASE, (_now_ms(), token))
+        ((is_released,),) = await writer.execute_fetchall("SELECT changes()")
+        if is_released and not watch.file_is_lost:
+            # A reader that is open now would keep SQLite from it, and a file moved without its log would lack rows.
+            await writer.execute_fetchall("PRAGMA wal_checkpoint(PASSIVE)")
 
 
 def _acquire_ownership(

@@ -328,6 +328,20 @@ async def test_a_second_engine_in_the_same_process_is_told_who_holds_it(tmp_path
         await store.journal.append(1, [Row(0, "k", b"{}")])
 
 
+async def test_a_database_moved_without_its_log_after_its_engine_has_ended_lacks_nothing_though_somebody_read_it(
+    tmp_path: Path,
+) -> None:
+    async with open_store(tmp_path / "team.db") as store:
+        await store.journal.append(1, [Row(0, "k", b"{}")] * 3)
+        reader = Reader(tmp_path / "team.db")
+        assert reader.last_seq() == 3
+    (tmp_path / "team.db").rename(tmp_path / "moved.db")
+    reader.close()
+
+    with Reader(tmp_path / "moved.db") as moved:
+        assert moved.last_seq() == 3
+
+
 async def test_a_log_left_over_from_a_deleted_database_is_not_mixed_into_a_new_one(tmp_path: Path) -> None:
     path = tmp_path / "team.db"
     async with open_store(path) as store:

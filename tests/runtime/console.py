@@ -17,6 +17,15 @@ from tests.runtime.commands import run_forked
 PROGRAM = [sys.executable, "-P", "-m", "dashboard"]
 
 
+class BegunCommand(subprocess.Popen[str]):
+    """A program that a failure in its block ends, so that the failure is seen and not waited on."""
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: Any) -> None:
+        if kind is not None:
+            self.kill()
+        super().__exit__(kind, value, trace)
+
+
 class Console:
     """A shell in a folder with a data folder of its own."""
 
@@ -39,7 +48,7 @@ class Console:
         return json.loads(self.done(*words, "--json"))
 
     def begin(self, *words: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
+        return BegunCommand(
             [*PROGRAM, *words], cwd=self.folder, env=self._environment, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
