@@ -127,7 +127,7 @@ class TimelineScreen(BoardScreen):
             TALL_TEXT_HEIGHT if height >= TALL_TEXT_MIN_HEIGHT else TEXT_HEIGHT if height >= TEXT_MIN_HEIGHT else 0
         )
         room = height - text_height
-        self._rows = rows_of(view.state, lanes.lanes, names=view.names.of, needle=self.needle, room=room - 2)
+        self._rows = rows_of(view.state, lanes.lanes, names=view.names.of, needle=self.needle, available=room - 2)
         self._lane = max(0, min(self._lane, len(self._rows) - 1))
         past_ms = view.now_ms if view.past is not None else None
         cursor_ms = next((at for at in (self._cursor_ms, past_ms) if at is not None), end_ms)

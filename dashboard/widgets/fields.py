@@ -137,8 +137,8 @@ class Picker(OneOf, Widget, can_focus=True):
             Segment(fit(self._label, self.LABEL - 1) + " ", style + self.tone("muted")),
             Segment(name, picked + self.tone("strong")),
         ]
-        room = self.size.width - sum(cell_len(segment.text) for segment in segments) - 2
-        segments.append(Segment("  " + cut(value.about, room), style + self.tone("muted")))
+        about_width = self.size.width - sum(cell_len(segment.text) for segment in segments) - 2
+        segments.append(Segment("  " + cut(value.about, about_width), style + self.tone("muted")))
         return Strip(segments).adjust_cell_length(self.size.width, style)
 
 

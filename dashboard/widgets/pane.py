@@ -102,8 +102,8 @@ class Pane(Toned, ScrollView, can_focus=True):
             self.refresh(*changed)
 
     def _folded_to(self, width: int) -> list[tuple[str, str, str, int]]:
-        room, old_pieces = self._pieces
-        old_pieces = old_pieces if room == width else {}
+        old_width, old_pieces = self._pieces
+        old_pieces = old_pieces if old_width == width else {}
         pieces = {
             cell: old_pieces[cell] if cell in old_pieces else _pieces(cell, max(10, width - 2)) for cell in self._cells
         }
@@ -152,9 +152,9 @@ class Pane(Toned, ScrollView, can_focus=True):
 
 def _pieces(cell: Cell, width: int) -> list[tuple[bool, str]]:
     """The lines of a cell, cleaned and cut to `width`; whether each is the first."""
-    room = max(10, width - len(cell.lead))
+    text_width = max(10, width - len(cell.lead))
     text, more = cell.text[:MAX_CHARACTERS], len(cell.text) - MAX_CHARACTERS
-    pieces = [piece for line in clean_lines(text) for piece in fold(line, room)]
+    pieces = [piece for line in clean_lines(text) for piece in fold(line, text_width)]
     if more > 0:
         pieces.append(f"… {more:,} more characters")
     return [(place == 0, piece) for place, piece in enumerate(pieces)]

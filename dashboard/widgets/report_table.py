@@ -124,14 +124,14 @@ def _below(block: MarkdownBlock) -> Iterator[MarkdownBlock]:
         yield from _below(inner)
 
 
-def fitted(needs: Sequence[int], room: int) -> list[int]:
+def fitted(needs: Sequence[int], available: int) -> list[int]:
     """Return widths of columns that need so much and have so much room together: the widest give way."""
     widths = list(needs)
-    while sum(widths) > room and max(widths) > MIN_COLUMN_WIDTH:
+    while sum(widths) > available and max(widths) > MIN_COLUMN_WIDTH:
         widest = max(widths)
         among = [at for at, width in enumerate(widths) if width == widest]
         below = max([MIN_COLUMN_WIDTH, *(width for width in widths if width < widest)])
-        fall = min(widest - below, -(-(sum(widths) - room) // len(among)))
+        fall = min(widest - below, -(-(sum(widths) - available) // len(among)))
         for at in among:
             widths[at] -= fall
     return widths

@@ -143,7 +143,7 @@ def test_a_timeline_takes_exactly_the_room_that_there_is(width: int, height: int
 def drawn(work: World, width: int, height: int, *, unfolded: bool = False) -> list[Line]:
     lanes = lanes_of(work)
     end = lanes.advance(work.now_ms)
-    rows = rows_of(work.state, lanes.lanes, names=str, needle="", room=height)
+    rows = rows_of(work.state, lanes.lanes, names=str, needle="", available=height)
     seen = TimelineView(
         state=work.state, rows=rows, begin=0, end=end, cursor=end, unfolded=unfolded,
         busy_of=make_digest(work.state).busy_of,
@@ -196,7 +196,7 @@ def test_where_there_are_more_lanes_than_lines_only_those_that_worked_have_one()
     work = audit(idle=200)
     lanes = lanes_of(work)
 
-    rows = rows_of(work.state, lanes.lanes, names=str, needle="", room=30)
+    rows = rows_of(work.state, lanes.lanes, names=str, needle="", available=30)
 
     assert len(rows) < 30
     assert {row.id for row in rows if row.depth} == set(lanes.lanes)
@@ -222,7 +222,7 @@ def test_every_kind_that_lanes_look_at_is_one_that_there_is() -> None:
 
 def test_what_ends_as_a_column_begins_is_counted_over_a_quarter_of_a_second_and_no_less() -> None:
     lanes = learned((0, "attempt_started"), (10_001, "attempt_done"))
-    rows = rows_of(State(), lanes.lanes, names=str, needle="", room=20)
+    rows = rows_of(State(), lanes.lanes, names=str, needle="", available=20)
     end = lanes.advance(START_MS + 10_001)
     seen = TimelineView(state=State(), rows=rows, begin=0, end=end, cursor=end)
 
@@ -231,7 +231,7 @@ def test_what_ends_as_a_column_begins_is_counted_over_a_quarter_of_a_second_and_
 
 def test_the_sums_below_the_lanes_are_those_of_the_cursor() -> None:
     lanes = learned((0, "attempt_started"), (5_000, "attempt_done"), (20_000, "attempt_started"))
-    rows = rows_of(State(), lanes.lanes, names=str, needle="", room=20)
+    rows = rows_of(State(), lanes.lanes, names=str, needle="", available=20)
     for cursor, at_work in ((2_000, "1.0 at ▼"), (12_000, "0.0 at ▼")):
         seen = TimelineView(state=State(), rows=rows, begin=0, end=lanes.advance(START_MS + 20_000), cursor=cursor)
         told = text(draw_timeline(lanes, seen, width=120, height=30).lines)
@@ -273,7 +273,7 @@ def test_two_slots_become_one_which_counts_no_more_than_it_holds() -> None:
 
 def test_a_run_of_a_sixth_of_a_second_has_the_whole_width_and_ticks_of_milliseconds() -> None:
     lanes = learned((0, "attempt_started"), (60, "attempt_done"), (100, "attempt_started"), (160, "attempt_done"))
-    rows = rows_of(State(), lanes.lanes, names=str, needle="", room=20)
+    rows = rows_of(State(), lanes.lanes, names=str, needle="", available=20)
     end = lanes.advance(START_MS + 160)
 
     lines = draw_timeline(

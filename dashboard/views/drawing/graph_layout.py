@@ -126,7 +126,7 @@ def _order_by_mean(
     return [layer[at] for at in sorted(range(len(layer)), key=lambda at: (mean(at), declared[layer[at]]))]
 
 
-def assign_rows(layering: Layered, heights: Mapping[str, int], room: int, *, gap: int) -> dict[str, int]:
+def assign_rows(layering: Layered, heights: Mapping[str, int], available: int, *, gap: int) -> dict[str, int]:
     """Return the first row of each node and dummy.
 
     The fullest layer is spread over the height, and may exceed it; in the other layers each node is centred on its
@@ -135,14 +135,14 @@ def assign_rows(layering: Layered, heights: Mapping[str, int], room: int, *, gap
     Args:
         layering: Nodes in layers.
         heights: Rows of each node; a dummy takes one.
-        room: Available rows.
+        available: Available rows.
         gap: Minimum free rows between two nodes.
     """
     if not layering.layers:
         return {}
     full = max(range(len(layering.layers)), key=lambda place: layer_height(layering.layers[place], heights, gap=gap))
     need = layer_height(layering.layers[full], heights, gap=gap)
-    height = max(room, need)
+    height = max(available, need)
     layer = layering.layers[full]
     if len(layer) > 1:
         gap += min(MAX_GAP, (height - need) // (len(layer) - 1))
@@ -193,10 +193,10 @@ def _place_layer(
         ideal_rows.append(row - port(heights.get(node, 1)))
     spare = height - layer_height(layer, heights, gap=0)  # this layer may not have room for the gap of the fullest one
     gap = min(gap, spare // (len(layer) - 1)) if len(layer) > 1 else gap
-    down, least = [], 0.0
+    down, min_row = [], 0.0
     for node, row in zip(layer, ideal_rows, strict=True):
-        down.append(max(row, least))
-        least = down[-1] + heights.get(node, 1) + gap
+        down.append(max(row, min_row))
+        min_row = down[-1] + heights.get(node, 1) + gap
     up, limit = [0.0] * len(layer), float(height)
     for at in reversed(range(len(layer))):
         limit -= heights.get(layer[at], 1)

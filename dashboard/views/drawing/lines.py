@@ -142,9 +142,9 @@ def flow(parts: Iterable[Sequence[Span]], width: int) -> list[Line]:
 def spread(left: Sequence[Span], right: Sequence[Span], width: int, *, key: str = "", fill: Span | None = None) -> Line:
     """Return a line with spans at both ends and `fill` between them; the left spans are cut if necessary."""
     ends, rest = fit_and_measure(right, width)
-    room = max(0, rest - (1 if ends else 0))
-    begins, gap = fit_and_measure(left, room)
-    gap += rest - room
+    available = max(0, rest - (1 if ends else 0))
+    begins, gap = fit_and_measure(left, available)
+    gap += rest - available
     between = Span(" " * gap) if fill is None else Span((fill.text * gap)[:gap], fill.tone)
     return Line((*begins, between, *ends), key)
 
@@ -215,14 +215,14 @@ def fit_height(lines: Sequence[Line], height: int) -> list[Line]:
     return [*lines[:height], *[BLANK] * (height - len(lines))]
 
 
-def fold(line: str, room: int) -> list[str]:
+def fold(line: str, max_width: int) -> list[str]:
     """Wrap a line at spaces if possible, in pieces of at most `room` cells."""
     pieces, start = [], 0
     # Never measure the rest of a long line.
-    while cell_len(ahead := line[start : start + _max_characters(room)]) > room:
-        head = chop_cells(ahead, room)[0]
+    while cell_len(ahead := line[start : start + _max_characters(max_width)]) > max_width:
+        head = chop_cells(ahead, max_width)[0]
         space = head.rstrip().rfind(" ")
-        cut = space + 1 if space > room // 2 else max(1, len(head))
+        cut = space + 1 if space > max_width // 2 else max(1, len(head))
         pieces.append(ahead[:cut].rstrip())
         start += cut
     pieces.append(line[start:])

@@ -33,10 +33,10 @@ _BULLETS = "•▪‣◦"
 
 def prose(text: str, width: int, *, max_characters: int = MAX_CHARACTERS) -> list[Line]:
     """Return the last `max_characters` of a markdown text as lines of at most `width` cells."""
-    wide = max(8, min(width, MAX_WIDTH))
+    text_width = max(8, min(width, MAX_WIDTH))
     lines: list[Line] = []
     for part in _parts(_end_of(text, max_characters)):
-        lines += [*([BLANK] if lines else []), *_render(part, wide)]
+        lines += [*([BLANK] if lines else []), *_render(part, text_width)]
     return lines
 
 
@@ -156,15 +156,15 @@ class _Writer:
         if self._rows:
             self._rows[-1].append("".join(span.text for span in _spans(token.children or (), "")))
             return
-        room = max(8, self.width - sum(len(later) for _, later in self._indent))
-        for spans in wrap_spans(list(_spans(token.children or (), self._tone)), room):
+        text_width = max(8, self.width - sum(len(later) for _, later in self._indent))
+        for spans in wrap_spans(list(_spans(token.children or (), self._tone)), text_width):
             self.lines.append(Line((self._lead(), *spans)))
 
     def _code(self, content: str) -> None:
-        room = max(8, self.width - 2 - sum(len(later) for _, later in self._indent))
+        text_width = max(8, self.width - 2 - sum(len(later) for _, later in self._indent))
         for line in content.rstrip("\n").split("\n"):
             self.lines += [
-                Line((self._lead(), Span("  "), Span(piece, "tool"))) for piece in chop_cells(line, room) or [""]
+                Line((self._lead(), Span("  "), Span(piece, "tool"))) for piece in chop_cells(line, text_width) or [""]
             ]
         self._gap()
 
@@ -249,11 +249,11 @@ def _words(text: str) -> Iterator[str]:
 def paragraph(text: str, width: int, *, tone: str = "", max_lines: int = 1_000) -> list[Line]:
     """Return plain text, cleaned and wrapped, as at most `max_lines` lines; the last one says if there are more."""
     lines: list[Line] = []
-    room = max(8, width)
-    for raw in clean_lines(text[: room * max_lines * 2]):
-        lines += [Line(spans) for spans in wrap_spans([Span(raw, tone)], room)]
+    text_width = max(8, width)
+    for raw in clean_lines(text[: text_width * max_lines * 2]):
+        lines += [Line(spans) for spans in wrap_spans([Span(raw, tone)], text_width)]
         if len(lines) > max_lines:
             break
-    if len(lines) <= max_lines and len(text) <= room * max_lines * 2:
+    if len(lines) <= max_lines and len(text) <= text_width * max_lines * 2:
         return lines
     return [*lines[: max_lines - 1], Line((Span(fill_keys("… more; <raw:y> shows it whole"), "muted"),))]

@@ -50,8 +50,8 @@ def raw_lines(text: str, width: int) -> list[Line]:
         assert field is not None
         indent, name, value = field.group(1), field.group(2) or "", field.group(3)
         spans = [Span(name, "tool"), Span(value, _tone(value))] if name else [Span(value, _tone(value))]
-        room = max(8, width - len(indent))
-        for at, folded in enumerate(wrap_spans(spans, room)):
+        max_width = max(8, width - len(indent))
+        for at, folded in enumerate(wrap_spans(spans, max_width)):
             lines.append(Line((Span(indent + ("  " if at else "")), *folded)))
         if len(lines) >= MAX_LINES:
             break

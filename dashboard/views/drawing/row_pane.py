@@ -86,15 +86,17 @@ def describe_run(view: ViewState, key: str, census: Census, text: str, width: in
     """Return the progress of a run with its running and waiting tasks; for a finished run the start of its output."""
     state, now_ms, working = view.state, view.now_ms, view.working
     facts = run_facts(state, key, census.stages, width=width, now_ms=now_ms, working=working)
-    wide = min(width, _MAX_WIDTH) - 2
+    text_width = min(width, _MAX_WIDTH) - 2
     if key not in state.runs:
         output = prose(text[:_MAX_OUTPUT_CHARACTERS], width - 2)[: max(0, height - len(facts))]
         return RowDetails("RUN", [*facts, BLANK, *indent_lines(output)])
     max_lines = max(0, height - len(facts) - 1)
-    at_work = at_work_lines(state, census, view.live, width=wide, now_ms=now_ms, working=working, max_lines=max_lines)
+    at_work = at_work_lines(
+        state, census, view.live, width=text_width, now_ms=now_ms, working=working, max_lines=max_lines
+    )
     left = max_lines - len(at_work)
     max_waiting = left if len(census.waiting) <= left else max(0, left - 1)  # the last line counts the others
-    waits = waiting_lines(state, census, view.counts, width=wide, now_ms=now_ms, max_lines=max_waiting)
+    waits = waiting_lines(state, census, view.counts, width=text_width, now_ms=now_ms, max_lines=max_waiting)
     return RowDetails("RUN", [*facts, BLANK, *indent_lines([*at_work, *waits])])
 
 

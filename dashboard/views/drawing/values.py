@@ -43,7 +43,7 @@ def value_lines(value: Any, width: int, *, max_lines: int = MAX_LINES) -> list[L
     return [*lines[: max(0, max_lines - 1)], Line((Span("…", "faint"),))][:max_lines]
 
 
-def value_spans(value: Any, room: int, *, without: str = "", deep: int = 0) -> list[Span]:
+def value_spans(value: Any, max_width: int, *, without: str = "", deep: int = 0) -> list[Span]:
     """Return a JSON value in one line: the plain fields of an object, or of the first object in it.
 
     Fields equal to `without`, which is shown beside them, are left out.
@@ -53,19 +53,19 @@ def value_spans(value: Any, room: int, *, without: str = "", deep: int = 0) -> l
             name: field for name, field in value.items() if not isinstance(field, Mapping | list) and field != without
         }
         if plain:
-            return list(fit_spans(_fields(plain), room))
+            return list(fit_spans(_fields(plain), max_width))
         inner = next((field for field in value.values() if field), None)
         if inner is None or deep >= _MAX_DEPTH:
             return [Span("{}" if inner is None else "{…}", "muted")]
-        return value_spans(inner, room, without=without, deep=deep + 1)
+        return value_spans(inner, max_width, without=without, deep=deep + 1)
     if isinstance(value, list):
         if len(value) == 1 and deep < _MAX_DEPTH:
-            return value_spans(value[0], room, without=without, deep=deep + 1)
+            return value_spans(value[0], max_width, without=without, deep=deep + 1)
         if not value or any(isinstance(item, Mapping | list) for item in value):
             return [Span(f"{len(value):,} items", "muted")]
-        return list(fit_spans(_inline(value), room))
-    text = " ".join(value[: 2 * room].split()) if isinstance(value, str) else value
-    return list(fit_spans([_scalar(text)], room))
+        return list(fit_spans(_inline(value), max_width))
+    text = " ".join(value[: 2 * max_width].split()) if isinstance(value, str) else value
+    return list(fit_spans([_scalar(text)], max_width))
 
 
 def _layout(value: Any, width: int, depth: int) -> Iterator[Line]:
@@ -82,18 +82,18 @@ def _layout(value: Any, width: int, depth: int) -> Iterator[Line]:
 
 def _object(value: Mapping[str, Any], width: int, depth: int) -> Iterator[Line]:
     names = {name: cut(name, width) for name in value}
-    wide = min(_MAX_NAME_WIDTH, max(map(cell_len, names.values())), width // 3)
+    label_width = min(_MAX_NAME_WIDTH, max(map(cell_len, names.values())), width // 3)
     for name, field in value.items():
-        label = Span(names[name] + " " * (1 + max(0, wide - cell_len(names[name]))), "tool")
-        room = width - cell_width([label])
+        label = Span(names[name] + " " * (1 + max(0, label_width - cell_len(names[name]))), "tool")
+        value_width = width - cell_width([label])
         spans = [] if _is_tall(field) else _inline(field)
-        if spans and cell_width(spans) <= room:
+        if spans and cell_width(spans) <= value_width:
             yield Line((label, *spans))
         elif isinstance(field, Mapping | list):
             yield Line((Span(names[name], "tool"), Span(_size(field), "faint")))
             yield from _indent(_layout(field, width - _STEP, depth + 1))
-        elif room >= width // 2:
-            for at, piece in enumerate(wrap_spans(spans, room)):
+        elif value_width >= width // 2:
+            for at, piece in enumerate(wrap_spans(spans, value_width)):
                 yield Line((label if not at else Span(" " * cell_width([label])), *piece))
         else:
             yield Line((Span(names[name], "tool"),))

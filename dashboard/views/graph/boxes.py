@@ -30,19 +30,21 @@ def natural_width(node: Node, size: int) -> int:
     name, took = cell_len(node.name), cell_len(node.took)
     if size == 1:
         right = _right_text(node)
-        wide = 5 + name + (2 + cell_len(right) if right else 0)
+        width = 5 + name + (2 + cell_len(right) if right else 0)
     elif size == 2:
         beside, figure = cell_len(_text_beside_name(node)), cell_len(node.figure)
         below = (_MIN_METER_WIDTH + 1 if node.share is not None else 0) + figure if figure else 0
-        wide = 5 + max(name + (2 + beside if beside else 0), below)
+        width = 5 + max(name + (2 + beside if beside else 0), below)
     elif size == 3:
         figure = cell_len(node.figure)
-        wide = max(6 + name, (6 + _MIN_METER_WIDTH + figure if node.share is not None else 4 + figure) if figure else 0)
+        width = max(
+            6 + name, (6 + _MIN_METER_WIDTH + figure if node.share is not None else 4 + figure) if figure else 0
+        )
     else:
         row = cell_len(_figure(node, size)) + (_MIN_METER_WIDTH + 1 if node.share is not None else 0)
         top = 2 + name + (2 + took if took and size == 6 else 0)
-        wide = 4 + max(top, row, min(24, cell_len(node.now[:76])) if size == 6 else 0)
-    return max(MIN_WIDTH if size > MAX_BARE_ROWS else BARE_MIN_WIDTH, min(MAX_WIDTH, wide))
+        width = 4 + max(top, row, min(24, cell_len(node.now[:76])) if size == 6 else 0)
+    return max(MIN_WIDTH if size > MAX_BARE_ROWS else BARE_MIN_WIDTH, min(MAX_WIDTH, width))
 
 
 def figure_width(node: Node, size: int) -> int:
@@ -66,22 +68,22 @@ def _text_beside_name(node: Node) -> str:
 def draw(canvas: Canvas, node: Node, place: tuple[int, int], size: tuple[int, int], *, selected: bool) -> None:
     """Draw a box at (x, y), `size` columns and rows."""
     x, y = place
-    wide, tall = size
+    width, height = size
     ground = "selected" if selected else _GROUND if node.is_awake else ""
-    if tall <= MAX_BARE_ROWS:
+    if height <= MAX_BARE_ROWS:
         _draw_bare(canvas, node, place, size, ground, selected=selected)
         return
     tone = "accent" if selected else _border(node)
     canvas.frame(x, y, size, tone, weight=HEAVY if selected else LIGHT)
     if node.badge:
-        canvas.text(x + wide - 1 - cell_len(node.badge) - 1, y, node.badge, "accent bold")
-    inner = wide - 4
-    rows = _rows(node, inner, tall)
+        canvas.text(x + width - 1 - cell_len(node.badge) - 1, y, node.badge, "accent bold")
+    inner = width - 4
+    rows = _rows(node, inner, height)
     for at, spans in enumerate(rows):
-        canvas.text(x + 1, y + 1 + at, " " * (wide - 2), ground)
+        canvas.text(x + 1, y + 1 + at, " " * (width - 2), ground)
         canvas.spans(x + 2, y + 1 + at, fit_spans(spans, inner), ground)
-    if tall == MAX_BARE_ROWS + 1:
-        _draw_border_meter(canvas, node, (x, y + tall - 1), wide)
+    if height == MAX_BARE_ROWS + 1:
+        _draw_border_meter(canvas, node, (x, y + height - 1), width)
 
 
 def _border(node: Node) -> str:
@@ -93,65 +95,68 @@ def _name_spans(node: Node) -> tuple[Span, Span]:
     return Span(f"{node.glyph} ", node.tone), Span(node.name, tone)
 
 
-def _rows(node: Node, inner: int, tall: int) -> list[list[Span]]:
+def _rows(node: Node, inner: int, height: int) -> list[list[Span]]:
     """Return the rows of a box inside its border."""
     glyph, label = _name_spans(node)
     name = [glyph, label._replace(text=cut_name(node.name, inner - cell_width([glyph])))]
-    room = inner - cell_width(name)
-    beside = _text_beside_name(node) if _figure(node, tall) != node.took else ""
-    if tall != MAX_BARE_ROWS + 1 and beside and room >= cell_len(beside) + 2:
-        name += [Span(" " * (room - cell_len(beside))), Span(beside, "muted")]
-    if tall == MAX_BARE_ROWS + 1:
+    available = inner - cell_width(name)
+    beside = _text_beside_name(node) if _figure(node, height) != node.took else ""
+    if height != MAX_BARE_ROWS + 1 and beside and available >= cell_len(beside) + 2:
+        name += [Span(" " * (available - cell_len(beside))), Span(beside, "muted")]
+    if height == MAX_BARE_ROWS + 1:
         return [name]
-    far = _progress_spans(node, inner, tall)
-    if tall == MAX_BARE_ROWS + 2:
-        return [name, far]
+    progress = _progress_spans(node, inner, height)
+    if height == MAX_BARE_ROWS + 2:
+        return [name, progress]
     now = (
         [Span(cut_path(node.now, inner), "" if node.is_awake else "muted")] if node.now not in ("", node.figure) else []
     )
     tone = "busy-before" if node.is_awake else "idle"
     sparkline = [] if node.shares is None else [Span(spark(node.shares(2 * inner), inner, full_value=1.0), tone)]
-    return [name, now, far, sparkline] if now else [name, far, [], sparkline]
+    return [name, now, progress, sparkline] if now else [name, progress, [], sparkline]
 
 
-def _figure(node: Node, tall: int) -> str:
+def _figure(node: Node, height: int) -> str:
     """Return the text beside the meter; the largest box has the time beside the name."""
-    return node.figure or (node.took if tall < SIZES[0] else "")
+    return node.figure or (node.took if height < SIZES[0] else "")
 
 
-def _progress_spans(node: Node, room: int, tall: int) -> list[Span]:
+def _progress_spans(node: Node, max_width: int, height: int) -> list[Span]:
     """Return the progress of a node: its meter and its figure."""
-    text = _figure(node, tall)
-    figure = _fit_figure(text, node.share, room)
-    wide = room - cell_len(figure) - (1 if figure else 0)
-    if node.share is None or wide < 3:
+    text = _figure(node, height)
+    figure = _fit_figure(text, node.share, max_width)
+    meter_width = max_width - cell_len(figure) - (1 if figure else 0)
+    if node.share is None or meter_width < 3:
         return [Span(figure, "muted")]
     tone = "busy" if node.is_awake else "done"
-    return [*meter(node.share, wide, tone=tone), Span(f" {figure}" if figure else "", "" if node.is_awake else "muted")]
+    return [
+        *meter(node.share, meter_width, tone=tone),
+        Span(f" {figure}" if figure else "", "" if node.is_awake else "muted"),
+    ]
 
 
-def _fit_figure(figure: str, share: float | None, room: int) -> str:
+def _fit_figure(figure: str, share: float | None, max_width: int) -> str:
     """Return a figure in the longest form that fits, or an empty text, because a cut number would be wrong."""
     if not any(sign.isdigit() for sign in figure):
-        return cut(figure, room)
+        return cut(figure, max_width)
     forms = (figure, figure.replace(" of ", "/"), "" if share is None else f"{share:.0%}", figure.partition(" ")[0])
-    return next((form for form in forms if form and cell_len(form) <= room), "")
+    return next((form for form in forms if form and cell_len(form) <= max_width), "")
 
 
-def _draw_border_meter(canvas: Canvas, node: Node, place: tuple[int, int], wide: int) -> None:
+def _draw_border_meter(canvas: Canvas, node: Node, place: tuple[int, int], width: int) -> None:
     """Draw the meter of a node into its lower border, with its figure at the right if both fit."""
     x, y = place
     figure = f" {node.figure} " if node.figure else ""
-    room = wide - 4 - cell_len(figure)
+    meter_width = width - 4 - cell_len(figure)
     if node.share is None:
         if figure:
-            canvas.text(x + 1, y, f" {_fit_figure(node.figure, None, wide - 4)} ", "muted")
+            canvas.text(x + 1, y, f" {_fit_figure(node.figure, None, width - 4)} ", "muted")
         return
-    if figure and room >= _MIN_METER_WIDTH:
-        canvas.text(x + 2 + room, y, figure, "" if node.is_awake else "muted")
+    if figure and meter_width >= _MIN_METER_WIDTH:
+        canvas.text(x + 2 + meter_width, y, figure, "" if node.is_awake else "muted")
     else:
-        room = wide - 4
-    filled, _ = meter(node.share, room, tone="busy" if node.is_awake else "done")
+        meter_width = width - 4
+    filled, _ = meter(node.share, meter_width, tone="busy" if node.is_awake else "done")
     canvas.text(x + 2, y, filled.text, filled.tone)
 
 
@@ -160,23 +165,23 @@ def _draw_bare(
 ) -> None:
     """Draw a box without a border: one line, or the name above the progress."""
     x, y = place
-    wide, tall = size
-    edge = Span("▌", "accent") if selected else Span("│", _border(node)) if tall == MAX_BARE_ROWS else Span(" ")
-    right = _text_beside_name(node) if tall == MAX_BARE_ROWS else _right_text(node)
-    inner = wide - 3
-    for row in range(tall):
-        canvas.text(x, y + row, " " * wide, ground)
+    width, height = size
+    edge = Span("▌", "accent") if selected else Span("│", _border(node)) if height == MAX_BARE_ROWS else Span(" ")
+    right = _text_beside_name(node) if height == MAX_BARE_ROWS else _right_text(node)
+    inner = width - 3
+    for row in range(height):
+        canvas.text(x, y + row, " " * width, ground)
         canvas.spans(x, y + row, (edge,), ground)
     name = list(_name_spans(node))
-    room = inner - cell_len(right) - (2 if right else 0)
-    if cell_width(name) > room and right:
-        right, room = "", inner  # the name is more important than the time
-    if cell_width(name) > room:
-        name = [name[0], Span(cut_name(node.name, max(3, room - 2)), name[1].tone)]
+    available = inner - cell_len(right) - (2 if right else 0)
+    if cell_width(name) > available and right:
+        right, available = "", inner  # the name is more important than the time
+    if cell_width(name) > available:
+        name = [name[0], Span(cut_name(node.name, max(3, available - 2)), name[1].tone)]
     blank = inner - cell_width(name) - cell_len(right)
     badge = Span(f" {node.badge}", "accent bold") if node.badge and blank > cell_len(node.badge) + 1 else Span("")
     blank -= cell_len(badge.text)
     spans = [*name, badge, Span(" " * max(0, blank)), Span(right, "muted")]
     canvas.spans(x + 2, y, fit_spans(spans, inner), ground)
-    if tall == MAX_BARE_ROWS:
+    if height == MAX_BARE_ROWS:
         canvas.spans(x + 4, y + 1, fit_spans(_progress_spans(node, inner - 2, SIZES[0]), inner - 2), ground)

@@ -69,10 +69,10 @@ def _agent_lines(sight: Sight, node: Node, agent: Agent) -> list[Line]:
     state, now_ms = sight.state, sight.now_ms
     at_ms = sight.activity.swapped_ms.get(agent.id)
     since = f" since {clock(at_ms)}" if at_ms is not None else ""
-    many = f" ×{len(agent.running)}" if len(agent.running) > 1 else ""
+    count_text = f" ×{len(agent.running)}" if len(agent.running) > 1 else ""
     waiting = sight.counts.waiting_of[agent.id]
     first = [
-        Span(f"{node.glyph} {node.word}{many}", f"{node.tone} bold"),
+        Span(f"{node.glyph} {node.word}{count_text}", f"{node.tone} bold"),
         *_facts(
             (f"g{agent.generation}{since}", "accent" if since else "muted"),
             (f"p50 {duration(median(agent.at_work_ms))}", "muted"),

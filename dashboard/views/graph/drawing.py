@@ -43,7 +43,7 @@ class Drawing:
 
     def at(self, x: int, y: int) -> str | None:
         inside = (
-            key for key, box in self.boxes.items() if box.x <= x < box.x + box.wide and box.y <= y < box.y + box.tall
+            key for key, box in self.boxes.items() if box.x <= x < box.x + box.width and box.y <= y < box.y + box.height
         )
         return next(inside, None)
 
@@ -62,11 +62,11 @@ class _Plan:
     left: int
 
     @property
-    def wide(self) -> int:
+    def width(self) -> int:
         return sum(self.widths) + sum(self.gap_widths)
 
     @property
-    def tall(self) -> int:
+    def height(self) -> int:
         return max((y + self.heights.get(node, 1) for node, y in self.top.items()), default=0)
 
     def x_of(self, layer: int) -> int:
@@ -115,9 +115,9 @@ def _cut_columns(graph: Graph, width: int, height: int) -> int:
     if not graph.nodes:
         return 0
     plan = _plan(graph, width=width, height=height, size=None)
-    whole = _widths(_without_figures(graph), plan.layering, plan.size)
-    visible_widths = (min(wide, width - plan.x_of(place)) for place, wide in enumerate(plan.widths))
-    return sum(max(0, name - cells) for name, cells in zip(whole, visible_widths, strict=True) if cells > 0)
+    name_widths = _widths(_without_figures(graph), plan.layering, plan.size)
+    visible_widths = (min(column_width, width - plan.x_of(place)) for place, column_width in enumerate(plan.widths))
+    return sum(max(0, name - cells) for name, cells in zip(name_widths, visible_widths, strict=True) if cells > 0)
 
 
 def _without_figures(graph: Graph) -> Graph:
@@ -154,12 +154,12 @@ def draw_graph(
         return Drawing(fit_height(lines if not graph.nodes else [], height))
     staged = split_stages(graph, now_ms=now_ms) if graph.is_run and width < NARROW and height > 5 else Stages((), graph)
     stage_lines = staged.lines(selected, width)
-    room = height - len(stage_lines)
+    graph_height = height - len(stage_lines)
     if bound:
-        staged = replace(staged, rest=bound_layers(staged.rest, room, selected))
-    plan = _plan(staged.rest, width=width, height=room, size=size)
-    dx, dy = _offset(plan, selected, width, room)
-    canvas = Canvas(width, room, left=dx, top=dy)
+        staged = replace(staged, rest=bound_layers(staged.rest, graph_height, selected))
+    plan = _plan(staged.rest, width=width, height=graph_height, size=size)
+    dx, dy = _offset(plan, selected, width, graph_height)
+    canvas = Canvas(width, graph_height, left=dx, top=dy)
     looks = _looks(staged.rest, plan.layering, now_ms, selected, calm=calm)
     for place, gap in enumerate(plan.gaps):
         left = plan.x_of(place) + plan.widths[place]
@@ -171,14 +171,14 @@ def draw_graph(
             node = nodes.get(key)
             if node is None:
                 continue
-            x, y, wide, tall = plan.x_of(place), plan.top[key], plan.widths[place], plan.heights[key]
-            node_boxes[key] = Box(x - dx, y - dy + len(stage_lines), wide, tall, place)
-            if x + wide > dx and x < dx + width and y + tall > dy and y < dy + room:
+            x, y, box_width, box_height = plan.x_of(place), plan.top[key], plan.widths[place], plan.heights[key]
+            node_boxes[key] = Box(x - dx, y - dy + len(stage_lines), box_width, box_height, place)
+            if x + box_width > dx and x < dx + width and y + box_height > dy and y < dy + graph_height:
                 # A box without a border must fit into the pane, so that a cut name ends with a `…`.
-                if tall <= MAX_BARE_ROWS:
-                    wide = max(boxes.BARE_MIN_WIDTH, min(wide, dx + width - x))
-                boxes.draw(canvas, node, (x, y), (wide, tall), selected=key == selected)
-    fits = plan.wide <= width and plan.tall <= room
+                if box_height <= MAX_BARE_ROWS:
+                    box_width = max(boxes.BARE_MIN_WIDTH, min(box_width, dx + width - x))
+                boxes.draw(canvas, node, (x, y), (box_width, box_height), selected=key == selected)
+    fits = plan.width <= width and plan.height <= graph_height
     return Drawing([*stage_lines, *canvas.lines()], node_boxes, fits)
 
 
@@ -196,35 +196,37 @@ def _plan(graph: Graph, *, width: int, height: int, size: int | None) -> _Plan:
     for link in layering.links:
         between[place_of[link[0]]].append(link)
     gaps = [routes.route_gap(links, ports) for links in between]
-    least = [_min_gap(width) - 1 + gap.tracks for gap in gaps]
-    room = width - sum(least)
+    min_gaps = [_min_gap(width) - 1 + gap.tracks for gap in gaps]
+    available = width - sum(min_gaps)
     natural = _widths(graph, layering, chosen)
-    whole = _widths(_without_figures(graph), layering, chosen) if width < SMALL else natural
+    name_widths = _widths(_without_figures(graph), layering, chosen) if width < SMALL else natural
     floors = _widths(graph, layering, chosen, boxes.figure_width)
-    if width < SMALL or sum(floors) > room:
+    if width < SMALL or sum(floors) > available:
         floors = [boxes.MIN_WIDTH] * len(floors)
-    widths = _shrink(whole if sum(natural) > room else natural, room, floors)
-    if width < SMALL and sum(widths) > room:  # the graph has to be scrolled anyway: do not shrink names further
-        widths = [min(wide, SMALL_MAX_WIDTH) for wide in whole]
+    widths = _shrink(name_widths if sum(natural) > available else natural, available, floors)
+    if width < SMALL and sum(widths) > available:  # the graph has to be scrolled anyway: do not shrink names further
+        widths = [min(column_width, SMALL_MAX_WIDTH) for column_width in name_widths]
         # The last layer takes the rest.
-        widths[-1] = min(widths[-1], max(room - sum(widths[:-1]), boxes.BARE_MIN_WIDTH))
-    elif whole is not natural:
-        for place, wide in enumerate(natural):  # show figures where no name is cut for them
-            widths[place] = wide if sum(widths) - widths[place] + wide <= room else widths[place]
-    gap_widths = _grow_gaps(least, width - 2 - sum(widths) - sum(least))
+        widths[-1] = min(widths[-1], max(available - sum(widths[:-1]), boxes.BARE_MIN_WIDTH))
+    elif name_widths is not natural:
+        for place, column_width in enumerate(natural):  # show figures where no name is cut for them
+            widths[place] = column_width if sum(widths) - widths[place] + column_width <= available else widths[place]
+    gap_widths = _grow_gaps(min_gaps, width - 2 - sum(widths) - sum(min_gaps))
     left = max(0, (width - sum(widths) - sum(gap_widths)) // 2)
     return _Plan(layering, chosen, heights, top, widths, gaps, gap_widths, left)
 
 
 def _largest_size(graph: Graph, layering: Layered, *, width: int, height: int) -> int:
     """Return the rows of the largest boxes that fit, or 1."""
-    least = _min_gap(width) * (len(layering.layers) - 1)
+    gaps_width = _min_gap(width) * (len(layering.layers) - 1)
     for size in boxes.SIZES:
         heights = {node.id: size for node in graph.nodes}
-        tall = max(layer_height(layer, heights, gap=boxes.gap_of(size)) for layer in layering.layers)
-        wide = round(sum(_widths(graph, layering, size)) * (1 if width < SMALL else MIN_VISIBLE_SHARE)) + least
+        needed_height = max(layer_height(layer, heights, gap=boxes.gap_of(size)) for layer in layering.layers)
+        needed_width = (
+            round(sum(_widths(graph, layering, size)) * (1 if width < SMALL else MIN_VISIBLE_SHARE)) + gaps_width
+        )
         is_allowed = size < boxes.SIZES[0] or width >= boxes.TALL_BOX_MIN_COLUMNS
-        if is_allowed and tall <= height and (wide <= width or size < 3):
+        if is_allowed and needed_height <= height and (needed_width <= width or size < 3):
             return size
     return boxes.SIZES[-1]
 
@@ -237,24 +239,24 @@ def _widths(
     graph: Graph, layering: Layered, size: int, takes: Callable[[Node, int], int] = boxes.natural_width
 ) -> list[int]:
     """Return the columns of each layer, which are those of its widest box."""
-    wide = {node.id: takes(node, size) for node in graph.nodes}
-    return [max((wide.get(key, 1) for key in layer), default=1) for layer in layering.layers]
+    width_by_id = {node.id: takes(node, size) for node in graph.nodes}
+    return [max((width_by_id.get(key, 1) for key in layer), default=1) for layer in layering.layers]
 
 
-def _shrink(widths: list[int], room: int, floors: Sequence[int]) -> list[int]:
+def _shrink(widths: list[int], available: int, floors: Sequence[int]) -> list[int]:
     """Shrink the widths of layers to fit into `room` columns, the widest first, none below its floor."""
     out = list(widths)
-    while sum(out) > room and (giving := [place for place, floor in enumerate(floors) if out[place] > floor]):
+    while sum(out) > available and (giving := [place for place, floor in enumerate(floors) if out[place] > floor]):
         out[max(giving, key=lambda place: out[place])] -= 1
     return out
 
 
-def _grow_gaps(gaps: list[int], room: int) -> list[int]:
+def _grow_gaps(gaps: list[int], available: int) -> list[int]:
     """Widen all gaps equally by the free columns, up to `MAX_GAP`."""
-    if not gaps or room <= 0:
+    if not gaps or available <= 0:
         return gaps
-    more = room // len(gaps)
-    return [max(gap, min(gap + more, MAX_GAP)) for gap in gaps]
+    growth = available // len(gaps)
+    return [max(gap, min(gap + growth, MAX_GAP)) for gap in gaps]
 
 
 def _offset(plan: _Plan, selected: str | None, width: int, height: int) -> tuple[int, int]:
@@ -262,7 +264,7 @@ def _offset(plan: _Plan, selected: str | None, width: int, height: int) -> tuple
     place = next((place for place, layer in enumerate(plan.layering.layers) if selected in layer), None)
     x = 0 if place is None else plan.x_of(place) + plan.widths[place] // 2
     y = plan.top.get((selected or "") if place is not None else plan.layering.layers[0][0], 0)
-    return max(0, min(x - width // 2, plan.wide - width)), max(0, min(y - height // 2, plan.tall - height))
+    return max(0, min(x - width // 2, plan.width - width)), max(0, min(y - height // 2, plan.height - height))
 
 
 def _looks(

@@ -80,23 +80,23 @@ def _free_track(tracks: list[list[tuple[int, int]]], low: int, high: int) -> int
 
 
 def draw(
-    canvas: Canvas, gap: Gap, room: tuple[int, int], looks: Mapping[tuple[str, str], EdgeStyle], through: int
+    canvas: Canvas, gap: Gap, columns: tuple[int, int], looks: Mapping[tuple[str, str], EdgeStyle], through: int
 ) -> None:
     """Draw the routes of a gap, the hottest last.
 
     Args:
         canvas: The target.
-        room: First column of the gap, and the column after its last one.
+        columns: First column of the gap, and the column after its last one.
         looks: The look of each link.
         through: Columns of the next layer, which lines to dummies cross.
     """
-    left, right = room
-    wide = right - left
-    first = left + max(1, (wide - gap.tracks) // 2)
+    left, right = columns
+    width = right - left
+    first = left + max(1, (width - gap.tracks) // 2)
     for route in sorted(gap.routes, key=lambda route: looks[route.link].heat):
         look = looks[route.link]
         passes = is_dummy(route.link[1])
-        begin = left if is_dummy(route.link[0]) else left + (1 if wide >= 6 else 0)
+        begin = left if is_dummy(route.link[0]) else left + (1 if width >= 6 else 0)
         end = right + through if passes else right - 1  # to the next gap
         track = first + route.track
         if route.begin == route.end:

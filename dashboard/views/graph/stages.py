@@ -18,8 +18,8 @@ class Box(NamedTuple):
 
     x: int
     y: int
-    wide: int
-    tall: int
+    width: int
+    height: int
     layer: int
     """Counted from the left; -1 on the line of stages."""
 
@@ -49,9 +49,9 @@ class Stages:
         boxes, x = {}, 0
         for stage in self.line:
             x += cell_len(stage.arrow.text)
-            wide = cell_width(_stage_spans(stage.node, None))
-            boxes[stage.node.id] = Box(x, 0, max(1, min(wide, width - x)), 1, -1)
-            x += wide
+            box_width = cell_width(_stage_spans(stage.node, None))
+            boxes[stage.node.id] = Box(x, 0, max(1, min(box_width, width - x)), 1, -1)
+            x += box_width
         return boxes
 
 

@@ -55,8 +55,8 @@ def cut_axis(lanes: Lanes, begin: int, end: int, width: int, *, unfolded: bool =
         return _unfolded_axis(lanes, begin, end, width)
     folded_gaps = sorted(sorted(gaps, key=lambda gap: -gap[1])[: max(1, width // 8)]) if gaps else []
     each = min(MAX_FOLD_COLUMNS, max(MIN_FOLD_COLUMNS, width // 3 // len(folded_gaps))) if folded_gaps else 0
-    room = max(1, width - each * len(folded_gaps) - len(folded_gaps))  # a column that a gap divides becomes two
-    step = _step(lanes, (end - begin) / room)
+    available = max(1, width - each * len(folded_gaps) - len(folded_gaps))  # a column that a gap divides becomes two
+    step = _step(lanes, (end - begin) / available)
     columns: list[AxisColumn] = []
     at = begin // step * step
     for gap_at, length in (*folded_gaps, (end, 0)):
@@ -69,11 +69,11 @@ def cut_axis(lanes: Lanes, begin: int, end: int, width: int, *, unfolded: bool =
     return Axis(tuple(columns[-width:] if len(columns) > width else columns), step)
 
 
-def _step(lanes: Lanes, least: float) -> int:
+def _step(lanes: Lanes, min_ms: float) -> int:
     """Return the duration of a column: whole slots, at least `least` milliseconds."""
     unit = max(lanes.slot_ms, SLOT_MS)
-    short = (step_ms for step_ms in SHORT_MS if step_ms >= least and step_ms % lanes.slot_ms == 0)
-    return next(short, max(1, ceil(least / unit)) * unit)
+    short = (step_ms for step_ms in SHORT_MS if step_ms >= min_ms and step_ms % lanes.slot_ms == 0)
+    return next(short, max(1, ceil(min_ms / unit)) * unit)
 
 
 def _unfolded_axis(lanes: Lanes, begin: int, end: int, width: int) -> Axis:

@@ -75,19 +75,21 @@ def draw_timeline(lanes: Lanes, view: TimelineView, *, width: int, height: int) 
     after = _FIGURES_WIDTH if width >= FIGURES_MIN_WIDTH else 0
     axis = cut_axis(lanes, view.begin, view.end, max(4, width - before - after - 1), unfolded=view.unfolded)
     cursor = axis.column_of(view.cursor)
-    room = max(1, height - 2)
+    rows_height = max(1, height - 2)
     agents = sum(not row.members for row in view.rows)
-    each = 2 if view.titles and len(view.rows) + agents <= room and _has_title_room(lanes, axis) else 1
-    first = max(0, min(view.lane - room // 2, len(view.rows) - room)) if len(view.rows) > room else 0
+    lines_per_lane = 2 if view.titles and len(view.rows) + agents <= rows_height and _has_title_room(lanes, axis) else 1
+    first = (
+        max(0, min(view.lane - rows_height // 2, len(view.rows) - rows_height)) if len(view.rows) > rows_height else 0
+    )
     lines = [*_heading(lanes, axis, before, after, width, cursor)]
     for number, row in list(enumerate(view.rows))[first:]:
         if len(lines) >= height:
             break
         lines.append(_lane_line(lanes, view, row, axis, before, width, cursor, selected=number == view.lane))
-        if each == 2 and not row.members and len(lines) < height:
+        if lines_per_lane == 2 and not row.members and len(lines) < height:
             lines.append(_titles(lanes, view, row, axis, before, cursor))
     lines += _sums(lanes, axis, before, width, height - len(lines), cursor)
-    return Timeline([*lines, *[BLANK] * (height - len(lines))][:height], axis, before, first, 2, each)
+    return Timeline([*lines, *[BLANK] * (height - len(lines))][:height], axis, before, first, 2, lines_per_lane)
 
 
 def _has_title_room(lanes: Lanes, axis: Axis) -> bool:
@@ -113,17 +115,17 @@ def _heading(lanes: Lanes, axis: Axis, before: int, after: int, width: int, curs
             times[x - 4 : x - 4 + len(label)] = label
             marks[x], free = "┬", x + 6
     for x, column in enumerate(axis.columns):
-        begin, many = _fold_of(axis, x)
-        if column.folded_ms and begin == x and many >= 3:
-            label = cut(countdown(column.folded_ms, max_width=many), many).center(many)
-            marks[x : x + many] = label
-            tones[x : x + many] = ["muted"] * many
+        begin, fold_width = _fold_of(axis, x)
+        if column.folded_ms and begin == x and fold_width >= 3:
+            label = cut(countdown(column.folded_ms, max_width=fold_width), fold_width).center(fold_width)
+            marks[x : x + fold_width] = label
+            tones[x : x + fold_width] = ["muted"] * fold_width
     if cursor is not None:
         marks[cursor], tones[cursor] = "▼", "accent"
     head = pad(" LANES", before) + "".join(times)
     right = "BUSY      P50 " if after else ""
-    room = width - len(head) - len(right)
-    first = Line((Span(head + " " * max(0, room) + right, "heading"),), tone="raised")
+    blank = width - len(head) - len(right)
+    first = Line((Span(head + " " * max(0, blank) + right, "heading"),), tone="raised")
     return first, Line((Span(" " * before), *join_spans(zip(marks, tones, strict=True))))
 
 
@@ -257,30 +259,30 @@ def _by_cell(text: str) -> list[Span]:
     spans: list[Span] = []
     at = 0
     for char in text:
-        wide = cell_len(char)
-        if not wide and spans:  # a combining character
+        char_width = cell_len(char)
+        if not char_width and spans:  # a combining character
             spans[at] = Span(spans[at].text + char, "muted")
-        elif wide:
+        elif char_width:
             at = len(spans)
-            spans += [Span(char, "muted"), *[Span("", "muted")] * (wide - 1)]
+            spans += [Span(char, "muted"), *[Span("", "muted")] * (char_width - 1)]
     return spans
 
 
-def _sums(lanes: Lanes, axis: Axis, before: int, width: int, room: int, cursor: int | None) -> list[Line]:
+def _sums(lanes: Lanes, axis: Axis, before: int, width: int, available: int, cursor: int | None) -> list[Line]:
     """Return as many plots of sums over all agents as fit."""
     team = lanes.team
     done, failed = column_sums(team.done, lanes, axis), column_sums(team.failed, lanes, axis)
     busy = column_sums(team.busy, lanes, axis)
     lengths = [max(1, column.end - column.begin) for column in axis.columns]
-    least = max(RATE_MS, lanes.slot_ms)
+    min_ms = max(RATE_MS, lanes.slot_ms)
     plots = (
-        ("done/s", _rates(done, lengths, least), ("plot-low", "plot-mid", "plot-high")),
+        ("done/s", _rates(done, lengths, min_ms), ("plot-low", "plot-mid", "plot-high")),
         ("at work", [busy_ms / each for busy_ms, each in zip(busy, lengths, strict=True)], ("busy-before",)),
-        ("failed/s", _rates(failed, lengths, least), ("error",)),
+        ("failed/s", _rates(failed, lengths, min_ms), ("error",)),
     )
     lines: list[Line] = []
     for title, values, tones in plots:
-        if room - len(lines) < SUM_HEIGHT + 1:
+        if available - len(lines) < SUM_HEIGHT + 1:
             break
         lines += [_rule(axis, before, cursor), *_plot(title, values, axis, before, width, tones, cursor)]
     return lines

@@ -18,16 +18,16 @@ class LaneRow(NamedTuple):
 
 
 def rows_of(
-    state: State, worked: Collection[str], *, names: Callable[[str], str], needle: str, room: int
+    state: State, worked: Collection[str], *, names: Callable[[str], str], needle: str, available: int
 ) -> list[LaneRow]:
     """Return the rows in declared order.
 
     Args:
         worked: Agents that have been at work; if not all rows fit, only those have one.
         names: Returns the name of an id, also of an agent that has left.
-        room: Available lines.
+        available: Available lines.
     """
-    crowded = len(state.agents) + len(state.supervisors) > room
+    crowded = len(state.agents) + len(state.supervisors) > available
     out: list[LaneRow] = []
 
     def below(supervisor: Supervisor) -> tuple[str, ...]:
