@@ -9,8 +9,9 @@ from dashboard.actions.bulk import confirm_bulk
 from dashboard.user.typed_paths import path_typed
 from dashboard.views.changes.bulk import plan_cancel
 from dashboard.views.changes.targets import Target, receiver
+from dashboard.views.drawing.facts import to_cells
 from dashboard.views.drawing.rows import Cell, labelled
-from dashboard.views.measures.limits import limit_lines
+from dashboard.views.measures.limits import limit_facts
 from dashboard.views.words.amounts import duration, pluralize
 from dashboard.views.words.keyed import fill_keys
 from dashboard.views.words.parsers import (
@@ -111,9 +112,7 @@ def _current_settings(state: State, supervisor_id: str, now_ms: int) -> Sequence
         ("preempt", preempt, "when an urgent task takes a slot: step, now, never"),
     )
     lines = [Cell(f"{value!s:<12} {about}", "", f"{key:<14}") for key, value, about in rows]
-    lines += [
-        Cell(line.bar_text, line.tone, f"{line.label:<14}") for line in limit_lines(state, supervisor.id, now_ms=now_ms)
-    ]
+    lines += to_cells(limit_facts(state, supervisor.id, now_ms=now_ms), wide=14)
     if supervisor.restarts_ms:
         text = f"{pluralize(len(supervisor.restarts_ms), 'time')} within the period that is counted"
         lines.append(Cell(text, "warn", f"{'restarts':<14}"))

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from dashboard.views.facts.pages import agent_page, run_page, task_page
 from dashboard.views.measures.digest import make_digest
-from dashboard.views.measures.limits import limit_lines
+from dashboard.views.measures.limits import limit_facts
 from dashboard.views.words.names import JournalTexts
 from engine.core.records.values import Usage
 from engine.core.specs.limits import Limits
@@ -14,7 +14,7 @@ from tests.world import World, agent, team_world
 
 
 def shown(world: World, subject: str) -> list[tuple[str, str]]:
-    return [(line.text, line.tone) for line in limit_lines(world.state, subject, now_ms=world.now_ms)]
+    return [(line.text, line.tone) for line in limit_facts(world.state, subject, now_ms=world.now_ms)]
 
 
 def test_what_is_left_and_what_is_spent_is_said_and_what_is_near_its_end_stands_out() -> None:

@@ -10,7 +10,7 @@ from dashboard.views.facts.live_values import read_live_value
 from dashboard.views.facts.work import circuit_words, state_of_agent, stuck_since
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
-from dashboard.views.measures.limits import limit_lines
+from dashboard.views.measures.limits import limit_facts
 from dashboard.views.words.amounts import (
     count,
     duration,
@@ -222,7 +222,7 @@ def _alerts(state: State, agent: Agent, width: int, now_ms: int) -> list[Line]:
     if agent.stuck:
         alerts.append((stuck_since(agent, now_ms), "warn"))
     alerts += [
-        (f"{limit.label} {limit.text}", limit.tone or "muted") for limit in limit_lines(state, agent.id, now_ms=now_ms)
+        (f"{limit.label} {limit.text}", limit.tone or "muted") for limit in limit_facts(state, agent.id, now_ms=now_ms)
     ]
     if agent.restarts:
         alerts.append((f"restarted {pluralize(agent.restarts, 'time')}", "warn"))

@@ -5,6 +5,7 @@ from itertools import islice
 from typing import NamedTuple
 
 import engine.core.events as on
+from dashboard.views.drawing.facts import to_lines
 from dashboard.views.drawing.lines import BLANK, Line, Span, cut_path, fit_spans, indent, join_columns, spread
 from dashboard.views.drawing.plots import meter, spark
 from dashboard.views.drawing.sections import EDGE_WIDTH, Section, draw_frame, draw_side_by_side, height_of, wrap_end
@@ -18,7 +19,7 @@ from dashboard.views.facts.steps import CURSOR, EMPTY_INPUTS, calls_of
 from dashboard.views.facts.work import now_of_agent, state_of_agent
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
-from dashboard.views.measures.limits import LimitLine, limit_lines
+from dashboard.views.measures.limits import limit_facts
 from dashboard.views.measures.task_times import describe_times, times_of, times_plot
 from dashboard.views.tail import one_line
 from dashboard.views.words.amounts import ago, count, duration, elapsed, median, money, percent
@@ -175,16 +176,10 @@ def _now_section(data: PaneData, agent: Agent, room: int) -> list[Section]:
         current = now_of_agent(state, agent, data.counts, data.live, data.now_ms)
         text = current.text or "nothing to do now"
         lines += [Line((Span(piece, current.tone or "faint"),)) for piece in wrap_end(text, room, 3)]
-    lines += [limit_row(limit, room) for limit in limit_lines(state, agent.id, now_ms=data.now_ms)]
+    lines += to_lines(limit_facts(state, agent.id, now_ms=data.now_ms), room)
     lines += _queue_lines(data, agent, room)
     slots = f"{len(agent.running)} of {agent.max_concurrency} slots"
     return [Section("NOW", lines, slots)]
-
-
-def limit_row(limit: LimitLine, room: int) -> Line:
-    """Return a limit in one line; a budget has a meter."""
-    bar = () if limit.share is None else (*meter(limit.share, 8, tone=limit.tone or "busy"), Span("  "))
-    return spread([Span(f"{limit.label}  ", "muted"), *bar, Span(limit.text, limit.tone)], [], room)
 
 
 def _attempt_line(

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from dashboard.views.drawing.facts import to_cells
 from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.facts.spec_fields import spec_lines
 from dashboard.views.facts.steps import latest_steps, live_cells, step_cells
@@ -18,7 +19,7 @@ from dashboard.views.facts.work import (
     waiting_reason,
 )
 from dashboard.views.measures.digest import Digest
-from dashboard.views.measures.limits import limit_lines
+from dashboard.views.measures.limits import limit_facts
 from dashboard.views.words.absent import absence
 from dashboard.views.words.amounts import (
     clock,
@@ -205,7 +206,7 @@ def _spent_cells(usage: Usage | None) -> list[Cell]:
 
 
 def _limits(state: State, subject_id: str, now_ms: int) -> list[Cell]:
-    return [labelled(line.label, line.bar_text, line.tone) for line in limit_lines(state, subject_id, now_ms=now_ms)]
+    return to_cells(limit_facts(state, subject_id, now_ms=now_ms))
 
 
 def _urgency(state: State, task: Task) -> Iterable[Cell]:

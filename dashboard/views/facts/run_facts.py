@@ -7,7 +7,7 @@ from dashboard.views.drawing.lines import Line, Span, cell_width, cut, fit_spans
 from dashboard.views.drawing.plots import meter
 from dashboard.views.facts.run_work import Stage
 from dashboard.views.measures.forecast import may_grow, time_left, waits_for_you
-from dashboard.views.measures.limits import limit_lines
+from dashboard.views.measures.limits import limit_facts
 from dashboard.views.measures.progress import format_share, share_done
 from dashboard.views.words.absent import absence
 from dashboard.views.words.amounts import clock, duration, elapsed, is_known, moment, money, pluralize
@@ -145,7 +145,7 @@ def _alerts(state: State, run: Run, width: int, now_ms: int) -> list[Line]:
     if run.category is not None:
         alerts.append((f"category {run.category}", "muted"))
     alerts += [
-        (f"{limit.label} {limit.text}", limit.tone or "muted") for limit in limit_lines(state, run.id, now_ms=now_ms)
+        (f"{limit.label} {limit.text}", limit.tone or "muted") for limit in limit_facts(state, run.id, now_ms=now_ms)
     ]
     return flow(([Span(text, tone)] for text, tone in alerts), width)
 

@@ -5,14 +5,15 @@ from itertools import islice
 
 from rich.cells import cell_len
 
-from dashboard.views.drawing.lines import Line, Span, cell_width, cut_name, cut_path, fit_spans, join_columns, spread
+from dashboard.views.drawing.facts import Fact, to_lines
+from dashboard.views.drawing.lines import Line, Span, cut_name, cut_path, fit_spans, join_columns, spread
 from dashboard.views.drawing.plots import axis_top, meter, plot
 from dashboard.views.drawing.sections import EDGE_WIDTH, Section, draw_frame, height_of
-from dashboard.views.facts.agent_pane import PaneData, limit_row
+from dashboard.views.facts.agent_pane import PaneData
 from dashboard.views.facts.pages import History
 from dashboard.views.facts.spec_fields import format_value
 from dashboard.views.facts.work import now_of_supervisor, state_of_agent, state_of_supervisor
-from dashboard.views.measures.limits import limit_lines
+from dashboard.views.measures.limits import limit_facts
 from dashboard.views.measures.progress import Progress, time_to_go
 from dashboard.views.words.amounts import ago, count, duration, money, percent, tokens
 from dashboard.views.words.field_names import field_label
@@ -202,8 +203,7 @@ def settings_lines(data: PaneData, supervisor: Supervisor, room: int) -> list[Li
         pairs.append(("balance", balance))
     if options.strategies:
         pairs.append((field_label("strategies"), format_value(dict(options.strategies))))
-    limits = limit_lines(state, supervisor.id, now_ms=data.now_ms)
-    lines = [*_pack_pairs(pairs, room), *(limit_row(limit, room) for limit in limits)]
+    lines = [*_pack_pairs(pairs, room), *to_lines(limit_facts(state, supervisor.id, now_ms=data.now_ms), room)]
     switched = data.activity.switched_ms.get(supervisor.id)
     new = [Span(f" ◇ {ago(data.now_ms - switched)}", "accent")] if switched else []
     return [*lines, spread([Span("strategy ", "muted"), Span(supervisor.mode), *new], [], room)]
@@ -250,19 +250,8 @@ def _switches(data: PaneData, supervisor: Supervisor, history: History, room: in
     return lines
 
 
-def figures_line(data: PaneData, supervisor: Supervisor, room: int) -> Line:
-    """Return as many figures of a supervisor as fit into one line."""
-    spans: list[Span] = []
-    for label, value in work_figures(data, supervisor):
-        more = [Span("   " if spans else ""), Span(f"{label} ", "muted"), Span(value, "strong")]
-        if cell_width([*spans, *more]) > room:
-            break
-        spans += more
-    return Line(tuple(spans))
-
-
-def work_figures(data: PaneData, supervisor: Supervisor) -> list[tuple[str, str]]:
-    """Return the labelled figures of a supervisor."""
+def supervisor_figures(data: PaneData, supervisor: Supervisor) -> list[Fact]:
+    """Return the figures of a supervisor, the most important first."""
     counts = data.counts
     done, failed = supervisor.done, supervisor.failed
     below = [*subtree_of(data.state, supervisor)]
@@ -278,4 +267,4 @@ def work_figures(data: PaneData, supervisor: Supervisor) -> list[tuple[str, str]
         rows.append(("hand-over", duration(supervisor.hand_over_ms / supervisor.hand_overs)))
     if data.metered:
         rows += [("tokens", tokens(supervisor.usage)), ("cost", money(supervisor.usage))]
-    return rows
+    return [Fact(label, text) for label, text in rows]

@@ -7,7 +7,7 @@ from dashboard.views.event_log import Entry
 from dashboard.views.facts.ended import EndedTask
 from dashboard.views.facts.work import describe_progress, time_taken, waiting_reason
 from dashboard.views.measures.digest import Digest
-from dashboard.views.measures.limits import limit_lines
+from dashboard.views.measures.limits import limit_facts
 from dashboard.views.words.amounts import clock, describe_usage, duration, moment, pluralize
 from dashboard.views.words.glyphs import TASK, task_mark
 from dashboard.views.words.names import Names
@@ -74,7 +74,7 @@ def _alerts(
     if not task.ended:
         alerts += [
             (f"{limit.label} {limit.text}", limit.tone or "muted")
-            for limit in limit_lines(state, task.id, now_ms=now_ms)
+            for limit in limit_facts(state, task.id, now_ms=now_ms)
         ]
     alerts += [(f"not heard yet: {text}", "accent") for text in task.steers.values()]
     return flow(([Span(text, tone)] for text, tone in alerts), width)

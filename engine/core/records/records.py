@@ -38,14 +38,14 @@ class Tally(Struct, forbid_unknown_fields=True, gc=False):
     """Base class of tallies at run time."""
 
 
-class Fact(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+class _Fact(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """Base class of facts at run time."""
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def fact(cls: type[T]) -> type[T]:
     """Make `cls` an immutable keyword-only record."""
-    return _record(cls, Fact)
+    return _record(cls, _Fact)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -97,7 +97,7 @@ def _record(cls: type[T], base: type) -> type[T]:
         tag=tag,
         tag_field=None if tag is None else "type",
     )
-    if base is not Fact:
+    if base is not _Fact:
         # msgspec's setter only registers a record with the garbage collector, but prevents CPython from storing into
         # the slot directly: 60 ns for an assignment instead of 10. See docs/decisions/measurements.md.
         record_class.__setattr__, record_class.__delattr__ = object.__setattr__, object.__delattr__
@@ -118,7 +118,7 @@ _SKIPPED_ATTRIBUTES = {
 def facts_of(base: type[T], names: Mapping[str, object]) -> tuple[type[T], ...]:
     """Return the classes of facts with this base among the names of a module, in their order."""
     classes = (value for value in names.values() if isinstance(value, type))
-    return tuple(cls for cls in classes if issubclass(cls, Fact) and issubclass(cls, base))
+    return tuple(cls for cls in classes if issubclass(cls, _Fact) and issubclass(cls, base))
 
 
 def _fields_of(cls: Any) -> tuple[FieldInfo, ...]:

@@ -1,0 +1,81 @@
+"""Facts: what is known of an object, worded once, and laid out as each place needs it.
+
+`views/facts/` says what is known of agents, supervisors, tasks and runs; a place chooses groups of facts and their
+order, and which labels it leaves out.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from dashboard.views.drawing.lines import Line, Span, cell_width, fit_spans
+from dashboard.views.drawing.rows import Cell, labelled
+
+_GAP = 3
+"""Cells between two facts of a line."""
+
+
+class Fact(NamedTuple):
+    """One thing that is known of an object."""
+
+    label: str
+    text: str
+    tone: str = ""
+    group: str = ""
+    """Facts of one group are shown together, such as `alerts`."""
+    rank: int = 0
+    """A row without room drops the highest rank first, and the last of equals."""
+    drawn: tuple[Span, ...] = ()
+    """A meter or sparkline before the text."""
+    more: str = ""
+    """What only the description adds: the rule behind it, or the key that changes it."""
+
+
+def in_groups(facts: Sequence[Fact], *groups: str) -> list[Fact]:
+    """Return the facts of some groups, in the order of `groups`."""
+    return [fact for group in groups for fact in facts if fact.group == group]
+
+
+def to_cells(facts: Sequence[Fact], *, wide: int = 12) -> list[Cell]:
+    """Return a labelled cell for each fact, with all that is known of it; labels are padded to `wide` cells."""
+    cells = []
+    for fact in facts:
+        drawn = "".join(span.text for span in fact.drawn)
+        text = f"{fact.text}; {fact.more}" if fact.more else fact.text
+        cells.append(labelled(fact.label, f"{drawn}  {text}" if drawn else text, fact.tone, wide=wide))
+    return cells
+
+
+def to_lines(facts: Sequence[Fact], width: int, *, bare: Collection[str] = ()) -> list[Line]:
+    """Return facts in as many lines as they need; labels in `bare` are left out."""
+    lines: list[list[Span]] = []
+    for fact in facts:
+        spans = _spans_of(fact, bare, "")
+        if lines and cell_width(lines[-1]) + _GAP + cell_width(spans) <= width:
+            lines[-1] += [Span(" " * _GAP), *spans]
+        else:
+            lines.append(spans)
+    return [Line(fit_spans(spans, width)) for spans in lines]
+
+
+def to_row(facts: Sequence[Fact], width: int, *, bare: Collection[str] = (), max_gap: int = _GAP) -> Line:
+    """Return the facts that fit into one line, evenly spaced; a wide gap has a line in it.
+
+    Args:
+        bare: Labels that are left out.
+        max_gap: Maximum cells between two facts.
+    """
+    parts = [(fact.rank, _spans_of(fact, bare, "strong")) for fact in facts]
+    while len(parts) > 1 and sum(cell_width(spans) + _GAP for _, spans in parts) - _GAP > width:
+        parts.pop(max(range(len(parts)), key=lambda place: (parts[place][0], place)))
+    free = width - sum(cell_width(spans) for _, spans in parts)
+    gap = min(max_gap, free // max(1, len(parts) - 1))
+    between = Span(("│" if gap > _GAP else "").center(gap), "line")
+    row = [span for place, (_, spans) in enumerate(parts) for span in ([between, *spans] if place else spans)]
+    return Line(fit_spans(row, width))
+
+
+def _spans_of(fact: Fact, bare: Collection[str], tone: str) -> list[Span]:
+    """Return a fact as spans, its text in `tone` unless it has a tone of its own."""
+    label = [] if fact.label in bare else [Span(f"{fact.label} ", "muted")]
+    drawn = [*fact.drawn, Span(" ")] if fact.drawn else []
+    return [*label, *drawn, Span(fact.text, fact.tone or tone)]
