@@ -5,7 +5,7 @@ from a thread or a command line.
 """
 
 import os
-import threading
+import time
 import uuid
 from collections.abc import Sequence
 from contextlib import closing
@@ -134,19 +134,15 @@ class Client:
         return _outcome_in(records, command_id)
 
     def _wait_for_outcome(self, after_seq: int, command_id: str, timeout_s: float) -> CommandReply | None:
-        stop = Stop()
-        deadline = threading.Timer(timeout_s, stop.set)
-        deadline.daemon = True
-        deadline.start()
-        try:
-            with closing(Tail(self.path, after_seq).batches(stop)) as batches:
-                for batch in batches:
-                    outcome = _outcome_in(batch, command_id)
-                    if outcome is not None:
-                        return outcome
-            return self._outcome_after(after_seq, command_id)
-        finally:
-            deadline.cancel()
+        deadline_s = time.monotonic() + timeout_s
+        with closing(Tail(self.path, after_seq).batches(Stop(), idle=True)) as batches:
+            for batch in batches:
+                outcome = _outcome_in(batch, command_id)
+                if outcome is not None:
+                    return outcome
+                if time.monotonic() >= deadline_s:
+                    break
+        return self._outcome_after(after_seq, command_id)
 
 
 def _outcome_in(records: list[Record], command_id: str) -> CommandReply | None:

@@ -19,13 +19,13 @@ from typing import Unpack
 from dashboard.views.event_log import Entry
 from dashboard.views.measures.activity import Activity
 from dashboard.views.words.names import Names, readable
-from engine.core.encoding.codec import decode_events, decode_state, kind_of
+from engine.core.encoding.codec import decode_events, kind_of
 from engine.core.errors import CoreError
 from engine.core.events import PartRecorded, StateImported, StepRecorded
 from engine.core.fold import fold
 from engine.core.state import State
-from engine.reading.folding import end_events_of
-from store import HashedRow, Reader, Record, Tail, mark_at
+from engine.reading.folding import end_events_of, nearest_state
+from store import Reader, Record, Tail, mark_at
 from store.errors import FileLost, ReadRowsLost, StoreError
 from store.journals.records import EngineInfo, StandbyInfo
 from store.journals.statements import Conditions
@@ -93,8 +93,6 @@ class Feed:
         self._troubles: dict[str, str] = {}
         self._identity = identity(path)
         self._rows_lost: ReadRowsLost | None = None
-        self._mark: HashedRow | None = None
-        """Position and hash of the last record read; checked when the file is followed again."""
         self._threads = [
             threading.Thread(target=self._follow, name="feed-follow", daemon=True),
             threading.Thread(target=self._poll, name="feed-look", daemon=True),
@@ -175,14 +173,12 @@ class Feed:
 
     def _follow(self) -> None:
         """Read and decode as long as the file exists."""
-        after: int | None = None
+        tail: Tail | None = None
         while not self._stop.is_set():
             try:
-                if after is None:
-                    after = self._first()
-                for block in self._blocks(after):
+                tail = tail or self._first()
+                for block in self._blocks(tail):
                     self._hand_over(block)
-                    after = block[-1].seq
             except CoreError as error:
                 self._troubles["decode"] = str(error)
                 return
@@ -197,13 +193,15 @@ class Feed:
                 self._stop.wait(RETRY_S)
                 self._troubles.pop("follow", None)
 
-    def _first(self) -> int:
-        """Hand over the newest snapshot with the events before it; return its seq, or 0 without one."""
-        state = self._snapshot()
-        if state is None:
-            return 0
-        self._hand_over(state)
+    def _first(self) -> Tail:
+        """Hand over the newest snapshot with the events before it; return what follows."""
         with Reader(self.path) as reader:
+            self.file_seq = self._held_seq = reader.last_seq()
+            state = nearest_state(reader)
+            if state.seq == 0:
+                return Tail(self.path, 0)
+            mark = mark_at(reader, state.seq)
+            self._hand_over(state)
             before, left_bytes = list[Record](), MAX_EARLIER_BYTES
             while len(before) < MAX_EARLIER_EVENTS and left_bytes > 0:
                 page = reader.records_before(before[-1].seq if before else state.seq + 1, MAX_PAGE)
@@ -214,26 +212,10 @@ class Feed:
                 if len(page) < MAX_PAGE:
                     break
             self._hand_over(_EarlierEvents(entries_of(reader, before[::-1], self.names)))
-        return state.seq
+        return Tail(self.path, state.seq, mark=mark)
 
-    def _snapshot(self) -> State | None:
-        with Reader(self.path) as reader:
-            self.file_seq = self._held_seq = reader.last_seq()
-            snapshot = reader.snapshot()
-            mark = None if snapshot is None else mark_at(reader, snapshot[0])
-        if snapshot is None:
-            return None
-        try:
-            state = decode_state(snapshot[1])
-        except ValueError:
-            return None
-        self._mark = mark
-        return state
-
-    def _blocks(self, after_seq: int) -> Iterator[list[Entry]]:
-        tail = Tail(self.path, after_seq, mark=self._mark)
+    def _blocks(self, tail: Tail) -> Iterator[list[Entry]]:
         for batch in tail.batches(self._stop, BLOCK):
-            self._mark = tail.mark
             for first in range(0, len(batch), PIECE):
                 piece = batch[first : first + PIECE]
                 self._give_way()

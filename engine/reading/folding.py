@@ -43,14 +43,17 @@ def fold_from(reader: Reader, seq: int | None = None, *, decode: Callable[[bytes
         seq: The last event to fold; None for the newest.
         decode: Decodes a snapshot; use `decode_state_fast` for a short-lived state.
     """
-    state = _nearest_state(reader, seq, decode)
+    state = nearest_state(reader, seq, decode)
     for records in pages(reader, state.seq, seq):
         fold(state, events_of(records))
     return state
 
 
-def _nearest_state(reader: Reader, seq: int | None, decode: Callable[[bytes], State]) -> State:
-    """Return the nearest snapshot; those of other versions, or with the state of another event, are skipped."""
+def nearest_state(reader: Reader, seq: int | None = None, decode: Callable[[bytes], State] = decode_state) -> State:
+    """Return the nearest snapshot up to event `seq`, an empty state if there is none.
+
+    Those of other versions, or with the state of another event, are skipped.
+    """
     while (snapshot := reader.snapshot(seq)) is not None:
         with suppress(ValueError):
             state = decode(snapshot[1])

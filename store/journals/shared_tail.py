@@ -9,10 +9,10 @@ import time
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from store.errors import ReadRowsLost, StoreError
+from store.errors import StoreError
 from store.journals.reader import Reader
 from store.journals.records import Record
-from store.journals.tail import Continuity, HashedRow, PollInterval, mark_at
+from store.journals.tail import Cursor, HashedRow, PollInterval
 from store.layout.files import Files
 from store.leadership.lock import find_file_loss, identity
 
@@ -41,29 +41,27 @@ class Follower(Protocol):
         """Note the end of following: no engine holds the file (None), or an error."""
 
 
-class Following:
-    """The position of one follower; made by `follow`."""
+class Following(Cursor):
+    """The position of one follower; made by `follow`. A returning follower passes its `mark`, to detect lost rows."""
 
     def __init__(self, tail: "_Tail", after_seq: int, follower: Follower, mark: HashedRow | None) -> None:
+        super().__init__(after_seq, mark)
         self._tail = tail
         self._follower = follower
-        self.after_seq = after_seq
-        """Seq of the last delivered record."""
-        self.mark = mark
-        """The last delivered record by its hash; a returning follower passes it, to detect lost rows."""
-        self.is_new = True
-        self.last_ticket = 0
+        self._last_ticket = 0
         self._answered_ticket = 0
-        self.has_left = False
+        self._is_behind = True
         self.is_over = False
+        """True once no more requests are accepted."""
+        self.has_left = False
 
     def ask(self) -> int | None:
         """Request delivery of everything in the file now; return the ticket for `level`, None if following is over."""
         with _GUARD:
             if self.is_over:
                 return None
-            self.last_ticket += 1
-            ticket = self.last_ticket
+            self._last_ticket += 1
+            ticket = self._last_ticket
         self._tail.wake()
         return ticket
 
@@ -74,43 +72,31 @@ class Following:
         self._tail.wake()
 
     @property
-    def is_ready(self) -> bool:
-        """True while it accepts more records."""
-        return not self.has_left and self._follower.has_room()
+    def is_waiting(self) -> bool:
+        """True while a ticket is not answered, or records may be in the file that were not delivered."""
+        return self._is_behind or self._last_ticket > self._answered_ticket
 
-    @property
-    def has_open_ticket(self) -> bool:
-        """True while a ticket is not answered."""
-        return self.last_ticket > self._answered_ticket
-
-    def begin(self, reader: Reader) -> None:
-        """End at once if the file has lost rows that were read before."""
-        self.is_new = False
-        if self.mark is not None and reader.hash_of(self.mark.seq) != self.mark.hash:
-            with _GUARD:
-                self.has_left = self.is_over = True
-            self._follower.end(ReadRowsLost(reader.path, self.mark.seq))
-
-    def deliver(self, batch: list[Record], mark: HashedRow | None) -> None:
-        """Deliver the records of a batch that it does not have yet; `mark` is that of the last record."""
-        records = [record for record in batch if record.seq > self.after_seq]
-        if records:
-            self.after_seq, self.mark = records[-1].seq, mark
-            try:
-                self._follower.take(records)
-            except Exception as error:  # a fault of this follower must not end the others, which share the thread
-                self.has_left = True
-                self._follower.end(error)
-
-    def answer(self, ticket: int) -> None:
-        """Answer an `ask`."""
-        if ticket > self._answered_ticket and not self.has_left:
-            self._answered_ticket = ticket
-            self._follower.level(ticket)
+    def deliver(self, reader: Reader) -> None:
+        """Deliver records while the follower has room, and answer its tickets."""
+        ticket, self._is_behind = self._last_ticket, True  # tickets issued from now on are not covered
+        try:
+            while self._is_behind and not self.has_left and self._follower.has_room():
+                records = self.read(reader, _PAGE)
+                if records:
+                    self._tail.interval.note_records()
+                    self._follower.take(records)
+                self._is_behind = len(records) == _PAGE
+            if ticket > self._answered_ticket and not (self._is_behind or self.has_left):
+                self._answered_ticket = ticket
+                self._follower.level(ticket)
+        except Exception as error:  # of this follower; the others, which share the thread, go on
+            self.end(error)
 
     def end(self, error: Exception | None) -> None:
         """End following."""
-        if not self.has_left:
+        with _GUARD:
+            had_left, self.has_left, self.is_over = self.has_left, True, True
+        if not had_left:
             self._follower.end(error)
 
 
@@ -142,7 +128,7 @@ class _Tail:
 
     def __init__(self, key: _Key) -> None:
         self._path, self._identity = self._key = key
-        self._interval = PollInterval()
+        self.interval = PollInterval()
         self._wake_event = threading.Event()
         self.followings: list[Following] = []
 
@@ -155,63 +141,32 @@ class _Tail:
         error: StoreError | None = None
         try:
             with Reader(self._path) as reader:
-                continuity = Continuity(reader)
-                self._follow(reader, continuity)
+                self._follow(reader)
                 # Once more after closing: a follower may have asked just before, and must get its answer.
-                self._deliver(reader, continuity, self._close())
+                for following in self._close():
+                    following.deliver(reader)
         except StoreError as failure:
             error = failure
         for following in self._close():
             following.end(error)
 
-    def _follow(self, reader: Reader, continuity: Continuity) -> None:
-        misses, next_check_s, is_behind = 0, time.monotonic() + CHECK_INTERVAL_S, True
+    def _follow(self, reader: Reader) -> None:
+        misses, next_check_s = 0, time.monotonic() + CHECK_INTERVAL_S
         while misses < 2 and (followings := self._active_followings()):
             self._wake_event.clear()
-            if (
-                reader.has_changed()
-                or is_behind
-                or any(following.is_new or following.has_open_ticket for following in followings)
-            ):
-                is_behind = self._deliver(reader, continuity, followings)
+            if reader.has_changed() or any(following.is_waiting for following in followings):
+                for following in followings:
+                    following.deliver(reader)
             if time.monotonic() >= next_check_s:
                 misses = 0 if self._is_held(reader) else misses + 1
                 next_check_s = time.monotonic() + CHECK_INTERVAL_S
-            self._wake_event.wait(self._interval.wait_s)
+            self._wake_event.wait(self.interval.wait_s)
 
     def _is_held(self, reader: Reader) -> bool:
         if (file_loss := find_file_loss(self._path, self._identity)) is not None:
             raise file_loss
         engine = reader.engine()
         return engine is not None and engine.alive
-
-    def _deliver(self, reader: Reader, continuity: Continuity, followings: list[Following]) -> bool:
-        """Deliver all new records; True if a follower had no room for them.
-
-        Raises:
-            ReadRowsLost: If the journal no longer contains delivered rows.
-        """
-        for following in followings:
-            if following.is_new:
-                following.begin(reader)
-        # Before reading: tickets issued later are not covered.
-        tickets = [(following, following.last_ticket) for following in followings]
-        while ready := [following for following in followings if following.is_ready]:
-            batch = reader.records(min(following.after_seq for following in ready), _PAGE)
-            continuity.check(max([following.after_seq for following in ready] + [record.seq for record in batch[-1:]]))
-            mark = continuity.mark
-            if batch and (mark is None or mark.seq != batch[-1].seq):
-                mark = mark_at(reader, batch[-1].seq)
-            for following in ready:
-                following.deliver(batch, mark)
-            if batch:
-                self._interval.note_records()
-            if len(batch) < _PAGE:
-                break
-        for following, ticket in tickets:
-            if following in ready:
-                following.answer(ticket)
-        return len(ready) < sum(not following.has_left for following in followings)
 
     def _active_followings(self) -> list[Following]:
         """Return the followers; without any, close the tail under the same lock, so that none joins a dead tail."""

@@ -44,64 +44,69 @@ def mark_at(reader: Reader, seq: int) -> HashedRow | None:
     return None if row_hash is None else HashedRow(seq, row_hash)
 
 
-class Continuity:
-    """Detects lost rows, even if other rows have got their seqs, by the hash of the last row that was read.
+class Cursor:
+    """A position in a journal; detects lost rows, even if others have got their seqs, by the hash of the last one read.
 
     Args:
-        reader: Reader of the followed file.
-        mark: The last row that was read before, if any.
+        after_seq: Seq of the last record that was read.
+        mark: That record with its hash, if it is known.
     """
 
-    def __init__(self, reader: Reader, mark: HashedRow | None = None) -> None:
-        self._reader = reader
+    def __init__(self, after_seq: int, mark: HashedRow | None = None) -> None:
+        self.after_seq = after_seq
+        """Seq of the last record that was read."""
         self.mark = mark
+        """That record with its hash; it must still be in the file."""
 
-    def check(self, seq: int) -> None:
-        """Check that the last row is still there, and remember the one at `seq` if it is later.
+    def read(self, reader: Reader, limit: int) -> list[Record]:
+        """Return the next records, oldest first, at most `limit`.
 
         Raises:
-            ReadRowsLost: If either is missing.
+            ReadRowsLost: If the journal no longer contains records that were read.
         """
-        mark = self.mark
-        if mark is not None and self._reader.hash_of(mark.seq) != mark.hash:
-            raise ReadRowsLost(self._reader.path, mark.seq)
+        records, mark = reader.records(self.after_seq, limit), self.mark
+        seq = records[-1].seq if records else self.after_seq
+        if mark is not None and reader.hash_of(mark.seq) != mark.hash:
+            raise ReadRowsLost(reader.path, mark.seq)
         if seq > (0 if mark is None else mark.seq):
-            self.mark = mark_at(self._reader, seq)
+            self.mark = mark_at(reader, seq)
             if self.mark is None:
-                raise ReadRowsLost(self._reader.path, seq)
+                raise ReadRowsLost(reader.path, seq)
+        self.after_seq = seq
+        return records
 
 
-class Tail:
-    """Records as they appear, from one seq on."""
+class Tail(Cursor):
+    """Records as they appear; `batches` opens the file, in the thread that runs it."""
 
     def __init__(self, path: str | os.PathLike[str], after_seq: int, *, mark: HashedRow | None = None) -> None:
-        """Name the file to follow and the last row that was read; `batches` opens it, in the thread that runs it."""
+        super().__init__(after_seq, mark)
         self._path = path
-        self.mark = mark
-        """The last record that was read, with its hash; it must still be in the file."""
-        self.after_seq = after_seq
-        """Seq of the last record that was yielded."""
 
-    def batches(self, stop: threading.Event, limit: int = 500) -> Generator[list[Record], None, None]:
+    def batches(
+        self, stop: threading.Event, limit: int = 500, *, idle: bool = False
+    ) -> Generator[list[Record], None, None]:
         """Yield new records, oldest first, in lists of 1 to `limit`; blocks in between until `stop` is set.
 
         A caller that stops early must close the generator, for example with `contextlib.closing`: Python ignores a
         Ctrl-C during the close of a generator by the garbage collector.
+
+        Args:
+            stop: Ends the generator.
+            limit: Records of a list.
+            idle: Also yield an empty list after each poll without new records, so that the caller can keep time.
 
         Raises:
             ReadRowsLost: If the journal no longer contains records that were yielded.
             StoreError: As `Reader`.
         """
         with Reader(self._path) as reader:
-            interval, has_news, continuity = PollInterval(), True, Continuity(reader, self.mark)
+            interval, has_news = PollInterval(), True
             while not stop.is_set():
-                batch = reader.records(self.after_seq, limit) if has_news else []
-                if has_news:
-                    continuity.check(batch[-1].seq if batch else self.after_seq)
-                    self.mark = continuity.mark
+                batch = self.read(reader, limit) if has_news else []
                 if batch:
                     interval.note_records()
-                    self.after_seq = batch[-1].seq
+                if batch or idle:
                     yield batch
                 has_news = len(batch) == limit
                 if not has_news:

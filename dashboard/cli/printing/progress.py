@@ -5,10 +5,8 @@ ends with a message when the engine is gone.
 """
 
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -83,12 +81,18 @@ def await_run(db: Path, run_id: str, progress: "ProgressLine") -> RunEnd:
     if run_id not in state.runs:
         return _closed_run_end(db, run_id, state)
     progress(state)
-    with _while_engine_lives(db, progress.tick) as stop, closing(Tail(db, state.seq).batches(stop)) as batches:
+    misses, next_look_s = 0, 0.0
+    with closing(Tail(db, state.seq).batches(Stop(), idle=True)) as batches:
         for batch in batches:
             fold(state, events_of(batch))
-            if run_id not in state.runs:
+            if run_id not in state.runs or misses == 2:
                 break
-            progress(state)
+            if batch:
+                progress(state)
+            if time.monotonic() >= next_look_s:
+                next_look_s = time.monotonic() + LOOK_S
+                misses = 0 if is_alive(db) else misses + 1
+                progress.tick()
     run_end = end_of(db, run_id)
     if run_end is None:
         hint = f"continue it with: quarterdeck engine --db {quoted(db)}"
@@ -103,29 +107,6 @@ def _closed_run_end(db: Path, run_id: str, state: State) -> RunEnd:
         open_runs = ", ".join(state.runs) or "none is open"
         fail("unknown_work", f"there is no run {run_id!r}", f"open runs: {open_runs}", WRONG_USAGE)
     return run_end
-
-
-@contextmanager
-def _while_engine_lives(db: Path, tick: Callable[[], None]) -> Iterator[threading.Event]:
-    """Yield an event that is set once no engine holds the database; call `tick` meanwhile, from a thread."""
-    stop, caller_left = Stop(), threading.Event()
-
-    def look() -> None:
-        missed = 0
-        while missed < 2 and not caller_left.is_set():
-            missed = 0 if is_alive(db) else missed + 1
-            tick()
-            caller_left.wait(LOOK_S)
-        if not caller_left.is_set():  # else the caller is gone, and Ctrl-C may have left the event's lock taken
-            stop.set()
-
-    watcher = threading.Thread(target=look, name="watch-engine", daemon=True)
-    watcher.start()
-    try:
-        yield stop
-    finally:
-        caller_left.set()
-        watcher.join()
 
 
 class ProgressLine:
@@ -148,7 +129,6 @@ class ProgressLine:
         self._began_s = time.monotonic()
         self._written_s = float("-inf")
         self._line = ""
-        self._guard = threading.Lock()
 
     def __call__(self, state: State) -> None:
         """Report what has changed in a state."""
@@ -171,11 +151,10 @@ class ProgressLine:
 
     def end(self) -> None:
         """Erase the changing line."""
-        with self._guard:
-            if self._terminal and self._line and not self._silent:
-                self._line = ""
-                sys.stderr.write("\r\x1b[K")
-                sys.stderr.flush()
+        if self._terminal and self._line and not self._silent:
+            self._line = ""
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
 
     def _report_broken(self, state: State) -> None:
         """Report once for each broken agent why it cannot work: a run may wait for it."""
@@ -222,10 +201,9 @@ class ProgressLine:
                 say(f"{text} is paused, and this run waits", hint)
 
     def _write(self) -> None:
-        with self._guard:
-            if self._silent or not self._line:
-                return
-            self._written_s = time.monotonic()
-            line = f"{stopwatch(round((self._written_s - self._began_s) * 1000))}  {clean(self._line)}"
-            sys.stderr.write(f"\r\x1b[K{line}" if self._terminal else f"{line}\n")
-            sys.stderr.flush()
+        if self._silent or not self._line:
+            return
+        self._written_s = time.monotonic()
+        line = f"{stopwatch(round((self._written_s - self._began_s) * 1000))}  {clean(self._line)}"
+        sys.stderr.write(f"\r\x1b[K{line}" if self._terminal else f"{line}\n")
+        sys.stderr.flush()
