@@ -19,10 +19,10 @@ from dashboard.app.app import QuarterdeckApp
 from dashboard.cli.demo import crew_file
 from dashboard.cli.trust import allow
 from dashboard.demo.library import stdlib_folder
-from dashboard.engines.client import Client
 from dashboard.engines.process import Detached, end, end_bound_engine, start_engine, wait_until_up
 from engine.core.commands import Submit
 from engine.platform import sender
+from engine.supervisor.client import Client
 from engine.teamfile import read_team
 from engine.teamfile.code import TeamCode
 from screenshots.film import film
@@ -77,11 +77,11 @@ def engine_at_work(folder: Path, files: int) -> Iterator[Detached]:
     engine = start_engine(DB, folder=library, bound=True)
     try:
         wait_until_up(engine)
-        with Client(DB) as client:
-            file = read_team(crew_file())
-            allow(TeamCode(file))
-            client.perform(file.load_command(folder=library), LOADED_WITHIN_S)
-            client.perform(Submit(request="audit"), LOADED_WITHIN_S)
+        client = Client(DB)
+        file = read_team(crew_file())
+        allow(TeamCode(file))
+        client.perform(file.load_command(folder=library), LOADED_WITHIN_S)
+        client.perform(Submit(request="audit"), LOADED_WITHIN_S)
         yield engine
     finally:
         if engine.process.poll() is None:

@@ -25,7 +25,7 @@ from engine.core.state import State
 from engine.core.validation.bounds import LOWEST_PRIORITY
 
 if TYPE_CHECKING:
-    from dashboard.engines.client import CommandReply
+    from engine.supervisor.client import CommandReply
 
 
 def _retry(screen: ActionScreen, line: CommandLine) -> None:

@@ -56,7 +56,7 @@ COLLECT_S = 60.0
 SAID_MS, HEARD_MS = 6_000, 2_000
 """How long a message stays, and how long before another may take its place unasked, in milliseconds."""
 _WARMED = (
-    "dashboard.engines.client",
+    "engine.supervisor.client",
     "dashboard.frame.page_screen",
     "dashboard.app.palette",
     "dashboard.views.graph",

@@ -24,13 +24,13 @@ from dashboard.cli.printing.output import (
 )
 from dashboard.cli.printing.progress import ProgressLine, RunEnd, await_run, end_of
 from dashboard.cli.sending import check_outcome, client_on, outcome_body
-from dashboard.engines.client import CommandReply
 from dashboard.engines.process import bound_engine, is_alive
-from dashboard.interrupts import no_interrupt_lost
 from dashboard.views.words.names import readable
 from engine.core.commands import Command, Submit
 from engine.core.queries.targets import find_supervisor, id_in
+from engine.platform.interrupts import no_interrupt_lost
 from engine.reading.folding import fold_file
+from engine.supervisor.client import CommandReply
 
 ANSWER_WITHIN_S = 10.0
 LARGEST_REQUEST_BYTES = 1_000_000
@@ -85,8 +85,7 @@ def run(
     _check_target(output)
     alive = is_alive(db)
     if queue and not alive:
-        with client_on(db) as client:
-            command_id = client.send(command)
+        command_id = client_on(db).send(command)
         body = outcome_body(db, CommandReply(command_id=command_id, status="pending"))
         emit(ctx, body, f"queued for team {body['team']}; it begins with: quarterdeck engine --db {quoted(db)}")
         return DONE
@@ -209,7 +208,7 @@ def submit(db: Path, command: Command) -> tuple[str, CommandReply]:
     """
     command_id, client = "", client_on(db)
     try:
-        with no_interrupt_lost(), client:
+        with no_interrupt_lost():
             command_id = client.send(command)
             outcome = client.wait(command_id, ANSWER_WITHIN_S)
     except KeyboardInterrupt:

@@ -15,12 +15,13 @@ from dashboard.cli.database import database_of, team_fields
 from dashboard.cli.fields import built, takes
 from dashboard.cli.printing.output import DONE, NO_ENGINE, REFUSED, emit, fail, quoted
 from dashboard.cli.printing.times import FiniteRange
-from dashboard.engines.client import Client, CommandReply
+from dashboard.engines.process import is_alive
 from dashboard.views.header import program_line
 from dashboard.views.words.subcommands import subcommand_of
 from engine.core.commands import Command
 from engine.platform.sender import sender_of
 from engine.reading.folding import fold_file
+from engine.supervisor.client import Client, CommandReply
 
 TIMEOUT_S = 10.0
 _META = "quarterdeck."
@@ -108,15 +109,12 @@ def _remember(ctx: click.Context, parameter: click.Parameter, value: object) -> 
 
 def send_and_report(ctx: click.Context, sending: Sending, command: Command) -> int:
     """Send a command, print its outcome, and return the exit status."""
-    with client_on(sending.path) as client:
-        alive = client.engine_alive()
-        if not alive and not sending.queue:
-            start = (
-                program_line(fold_file(sending.path)) or f"start one: quarterdeck engine --db {quoted(sending.path)}"
-            )
-            hint = f"{start}; or leave the command for the next one: --queue"
-            fail("no_engine", "no engine answers, so nothing was changed", hint, NO_ENGINE)
-        outcome = client.perform(command, sending.timeout_s if alive else 0)
+    alive = is_alive(sending.path)
+    if not alive and not sending.queue:
+        start = program_line(fold_file(sending.path)) or f"start one: quarterdeck engine --db {quoted(sending.path)}"
+        hint = f"{start}; or leave the command for the next one: --queue"
+        fail("no_engine", "no engine answers, so nothing was changed", hint, NO_ENGINE)
+    outcome = client_on(sending.path).perform(command, sending.timeout_s if alive else 0)
     body = outcome_body(sending.path, outcome)
     team = body["team"]
     lines = None
@@ -145,8 +143,7 @@ def outcome_body(db: Path, outcome: CommandReply) -> dict[str, object]:
 
 def perform(db: Path, command: Command, timeout_s: float, *, silent: str, hint: str = "") -> CommandReply:
     """Send a command and return its outcome once it is applied; as `check_outcome`."""
-    with client_on(db) as client:
-        outcome = client.perform(command, timeout_s)
+    outcome = client_on(db).perform(command, timeout_s)
     check_outcome(outcome, silent, hint)
     return outcome
 

@@ -20,6 +20,7 @@ from textual.widget import Widget
 
 from dashboard.deck.background import do_nothing
 from dashboard.deck.time_travel import TimeTravel
+from dashboard.engines.process import is_alive
 from dashboard.reading.feed import Feed
 from dashboard.user.settings import settings_path_text
 from dashboard.user.theme import THEMES
@@ -46,10 +47,10 @@ from store import StoreError, can_command
 from store.errors import FileLost, ReadRowsLost
 
 if TYPE_CHECKING:
-    from dashboard.engines.client import Client, CommandReply
     from dashboard.user.habits import Habits
     from dashboard.views.words.tour import Tour
     from engine.archive import ExportResult, ImportPlan
+    from engine.supervisor.client import Client, CommandReply
 
 T = TypeVar("T")
 PATIENCE_S = 10.0
@@ -214,16 +215,15 @@ class Deck(TimeTravel):
             )
 
     def _client(self) -> "Client":
-        from dashboard.engines.client import Client  # needed only for changes
         from engine.platform.sender import sender_of
+        from engine.supervisor.client import Client  # needed only for changes
 
         self.feed.check_same_file()
         return Client(self.path, sender=sender_of("quarterdeck dashboard"))
 
     def _send(self, command: Command) -> "CommandReply":
         """Runs in a thread."""
-        with self._client() as client:
-            return client.perform(command, PATIENCE_S if client.engine_alive() else 0.0)
+        return self._client().perform(command, PATIENCE_S if is_alive(self.path) else 0.0)
 
     def _report_outcome(self, command: Command, outcome: "CommandReply") -> None:
         way_back = self._track_undo([command], [outcome])
@@ -268,12 +268,12 @@ class Deck(TimeTravel):
 
     def _send_all(self, commands: Sequence[Command]) -> "list[CommandReply]":
         """Runs in a thread; after one timeout it waits for no further outcome."""
-        with self._client() as client:
-            left_s = PATIENCE_S if client.engine_alive() else 0.0
-            replies = []
-            for command_id in client.send_all(commands):
-                replies.append(client.wait(command_id, left_s))
-                left_s = 0.0 if replies[-1].status == "pending" else left_s
+        client = self._client()
+        left_s = PATIENCE_S if is_alive(self.path) else 0.0
+        replies = []
+        for command_id in client.send_all(commands):
+            replies.append(client.wait(command_id, left_s))
+            left_s = 0.0 if replies[-1].status == "pending" else left_s
         return replies
 
     def _report_outcomes(self, bulk: Bulk, commands: Sequence[Command], outcomes: "Sequence[CommandReply]") -> None:
@@ -378,8 +378,8 @@ class Deck(TimeTravel):
         token = self.feed.engine.token if self.feed.engine is not None else None
 
         def stopping() -> None:
-            with self._client() as client:
-                client.perform(StopEngine(token=token), PATIENCE_S)
+            client = self._client()
+            client.perform(StopEngine(token=token), PATIENCE_S)
 
         self.run_in_thread(stopping, lambda _: self.exit(0), (StoreError, CoreError), "not stopped: ")
 

@@ -35,7 +35,7 @@ from engine.core.records.records import copy_with
 from engine.core.state import State
 
 if TYPE_CHECKING:
-    from dashboard.engines.client import CommandReply
+    from engine.supervisor.client import CommandReply
 
 CSS = Path(__file__).with_name("dialogs.tcss")
 Answer = Command | None

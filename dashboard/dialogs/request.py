@@ -7,7 +7,6 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from dashboard.dialogs.dialog import Dialog, DialogText
-from dashboard.engines.client import CommandReply
 from dashboard.views.changes import members
 from dashboard.views.changes.outcomes import rehearse
 from dashboard.views.drawing.rows import Cell
@@ -19,6 +18,7 @@ from dashboard.widgets.typing import LineInput
 from engine.core.commands import Submit, SwitchStrategy
 from engine.core.queries.targets import at, shortest_target
 from engine.core.specs.options import DEFAULT_PRIORITY
+from engine.supervisor.client import CommandReply
 
 _UNWRITTEN = "…"
 """Placeholder for an empty request, so that the other fields can be checked."""

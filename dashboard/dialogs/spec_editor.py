@@ -16,7 +16,6 @@ from textual.widgets import Button, TextArea
 
 from dashboard.deck.deck import is_on_top
 from dashboard.dialogs.dialog import Answer, Dialog, DialogText
-from dashboard.engines.client import CommandReply
 from dashboard.user.external_editor import EditorFailed, edit_externally, editor_of
 from dashboard.user.spec_text import (
     NEW,
@@ -32,6 +31,7 @@ from dashboard.views.words.parsers import Mistyped
 from dashboard.widgets.fields import Picker
 from dashboard.widgets.yaml_area import YamlArea
 from engine.core.specs.spec import AgentSpec
+from engine.supervisor.client import CommandReply
 
 NO_PROGRAMS = "$EDITOR is a program of this machine; write here"
 CHECK_S, LONG_TEXT_CHARACTERS = 0.3, 20_000

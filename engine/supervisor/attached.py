@@ -8,7 +8,6 @@ updated by the events as they come.
 import asyncio
 import os
 import shlex
-import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,7 +17,6 @@ import anyio
 import anyio.to_thread
 
 from engine.core.commands import Command, Target
-from engine.core.encoding.codec import encode_command
 from engine.core.errors import CoreError
 from engine.core.events import CommandApplied, CommandRefused, Event, RunFinished
 from engine.core.finished import summary_of
@@ -40,6 +38,7 @@ from engine.stream.board import LiveTexts
 from engine.stream.bus import Bus
 from engine.stream.subscription import Subscription
 from engine.supervisor.changes import Changes
+from engine.supervisor.client import command_row, put_rows
 from engine.supervisor.history import RecordedWork
 from engine.supervisor.node import EngineLink, Make, translate_refusals
 from engine.supervisor.offline import body_in, find_finished_run, records_of
@@ -52,7 +51,6 @@ from store import (
     CommandRow,
     Following,
     HashedRow,
-    InboxClient,
     Reader,
     ReadRowsLost,
     Record,
@@ -60,7 +58,6 @@ from store import (
     follow,
     mark_at,
 )
-from store.wall_clock import wall_ms
 
 T = TypeVar("T")
 
@@ -136,14 +133,7 @@ class RemoteEngine(EngineLink):
         _check_importable(command)
         if references_in_command(command):
             await anyio.to_thread.run_sync(_trust_code, command, self._state, self._path)
-        row = CommandRow(
-            id=uuid.uuid4().hex,
-            kind=command.type,
-            body=encode_command(command),
-            sender=sender_of(),
-            role="operator",
-            at_ms=wall_ms(),
-        )
+        row = command_row(command, sender_of())
         outcome: asyncio.Future[Applied] = asyncio.Future()
         self._outcomes[row.id] = outcome
         try:
@@ -169,7 +159,7 @@ class RemoteEngine(EngineLink):
         with anyio.CancelScope(shield=True):
             error: StoreError | None = None
             try:
-                await anyio.to_thread.run_sync(_put, self._path, list(batch.values()))
+                await anyio.to_thread.run_sync(put_rows, self._path, list(batch.values()))
             except StoreError as store_error:
                 error = store_error
         for future in batch:
@@ -359,11 +349,6 @@ def _resolve(future: "asyncio.Future[T]", value: T | None = None, error: Excepti
             future.exception()  # counts as retrieved, also if its caller is cancelled at this moment
         else:
             future.set_result(value)  # type: ignore[arg-type]  # None where None is the value
-
-
-def _put(path: Path, commands: list[CommandRow]) -> None:
-    with InboxClient(path) as inbox:
-        inbox.put(*commands)
 
 
 def _check_importable(command: Command) -> None:

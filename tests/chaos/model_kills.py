@@ -15,11 +15,11 @@ from types import TracebackType
 from typing import Any, TypeAlias, TypeGuard
 
 from dashboard.cli.trust import allow, assign
-from dashboard.engines.client import Client
 from dashboard.engines.process import Detached, end, log_of, start_engine, wait_until_up
 from engine.core.commands import Submit
 from engine.core.events import Delegated, Event, RunFinished, RunSubmitted, StepRecorded
 from engine.reading.folding import events_of, fold_file, pages
+from engine.supervisor.client import Client
 from engine.teamfile import read_team
 from engine.teamfile.code import TeamCode
 from store import Reader, Tail
@@ -114,13 +114,13 @@ class TornTeam:
             "agents:\n  - {name: scout, type: ReactAgent, model: scout, tools: ['hands:look'], max_concurrency: 60}\n"
         )
         self._start()
-        with Client(self.db) as client:
-            file = read_team(self.folder / "team.yaml")
-            allow(TeamCode(file))
-            assign(file, self.db)
-            for command in (file.load_command(), Submit(request=GO)):
-                outcome = client.perform(command)
-                assert outcome.status == "applied", outcome.reason
+        client = Client(self.db)
+        file = read_team(self.folder / "team.yaml")
+        allow(TeamCode(file))
+        assign(file, self.db)
+        for command in (file.load_command(), Submit(request=GO)):
+            outcome = client.perform(command)
+            assert outcome.status == "applied", outcome.reason
         self._watch = threading.Thread(target=self._follow, daemon=True)
         self._watch.start()
         return self

@@ -25,7 +25,6 @@ from dashboard.cli.printing.following import event_item
 from dashboard.cli.printing.output import OutputSettings
 from dashboard.cli.printing.simulation import report_body as simulation_body
 from dashboard.cli.web import _LinkPrinter
-from dashboard.engines.client import CommandReply
 from dashboard.web.gate import HostNames
 from dashboard.web.server import ServerOptions
 from engine.core.commands import SupervisorSpec
@@ -35,6 +34,7 @@ from engine.simulation.plan import HistoryResult, Plan, Violation
 from engine.simulation.report import Cause, SimulationReport
 from engine.simulation.shadow_ledger import ShadowLedger
 from engine.stream.records import StreamEvent
+from engine.supervisor.client import CommandReply
 from tests.databases import write_database
 from tests.world import World
 

@@ -9,7 +9,6 @@ from textual.pilot import Pilot
 
 from dashboard.app.app import QuarterdeckApp
 from dashboard.dialogs.dialog import Dialog
-from dashboard.engines.client import CommandReply
 from dashboard.frame.frame import Frame
 from dashboard.user.habits import Habits
 from dashboard.user.settings import Settings
@@ -18,6 +17,7 @@ from dashboard.views.event_log import Entry
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.table import Table
 from engine.core.commands import Command
+from engine.supervisor.client import CommandReply
 from tests.pilot.rest import at_rest
 from tests.pilot.scene import NOW_MS, StillFeed, audit, write
 from tests.world import World

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.engines.client import CommandReply
 from dashboard.frame.frame import Frame
 from dashboard.views.changes.bulk import Bulk
 from engine.core.commands import Cancel, Command, Pause, RemoveMember, RetryWork, SetDeadline, SetPriority, Undo
 from engine.core.state import MAX_UNDOABLE
+from engine.supervisor.client import CommandReply
 from tests.pilot.hand import Hand, opened
 from tests.pilot.trouble import trouble
 

@@ -11,12 +11,12 @@ from textual.widgets import Input
 from dashboard.dialogs.dialog import Dialog
 from dashboard.dialogs.line import LineDialog
 from dashboard.dialogs.request import RequestDialog
-from dashboard.engines.client import CommandReply
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.fields import Picker
 from dashboard.widgets.typing import LineInput
 from engine.core.commands import HandOver, Submit, SwitchStrategy
 from engine.core.specs.limits import Limits
+from engine.supervisor.client import CommandReply
 from store.journals.records import StandbyInfo
 from tests.pilot.engines import until
 from tests.pilot.hand import opened

@@ -3,6 +3,7 @@
 import subprocess
 from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -10,9 +11,9 @@ from dashboard.app.app import QuarterdeckApp
 from dashboard.dialogs.dialog import Choices, Dialog
 from dashboard.dialogs.members import RemoveDialog
 from dashboard.dialogs.swap import RollbackDialog, SwapDialog
-from dashboard.engines.client import Client
 from dashboard.widgets.fields import Radio
 from engine.core.commands import RemoveMember, Rollback, SwapAgent, SwapAgents, Undo
+from engine.supervisor.client import Client
 from store import StoreError
 from tests.patience import PATIENCE_S
 from tests.pilot.engines import until
@@ -183,13 +184,13 @@ async def test_u_takes_back_a_swap_of_several_as_one_change_and_again_takes_that
 async def test_what_u_undoes_is_kept_where_the_undo_is_not_sent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def failing(_: Client) -> bool:
+    def failing(*_: object) -> NoReturn:
         raise StoreError("disk I/O error")
 
     async with opened(tmp_path) as hand:
         done = [("c1", "c2"), ("c3",)]
         hand.app.undoable += done
-        monkeypatch.setattr(Client, "engine_alive", failing)
+        monkeypatch.setattr(Client, "send_all", failing)
         for left in (done, [("c1", "c2")]):
             hand.app.undoable, hand.app.says = [*left], []
             await hand.press("u")

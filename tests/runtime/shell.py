@@ -14,10 +14,10 @@ import pytest
 
 from dashboard.cli import main
 from dashboard.cli.trust import allow, assign
-from dashboard.engines.client import Client
 from dashboard.engines.process import Detached, end_bound_engine, start_engine, wait_until_up
 from engine.core.state import State
 from engine.reading.folding import fold_file
+from engine.supervisor.client import Client
 from engine.teamfile import read_team
 from engine.teamfile.code import TeamCode
 from store import Tail
@@ -35,11 +35,11 @@ def team_at_work(folder: Path, team: str, hands: str) -> Iterator[Detached]:
     engine = start_engine(folder / "team.db", folder=folder, bound=True)
     try:
         wait_until_up(engine)
-        with Client(engine.db) as client:
-            file = read_team(folder / "team.yaml")
-            allow(TeamCode(file))
-            assign(file, engine.db)
-            assert client.perform(file.load_command()).status == "applied"
+        client = Client(engine.db)
+        file = read_team(folder / "team.yaml")
+        allow(TeamCode(file))
+        assign(file, engine.db)
+        assert client.perform(file.load_command()).status == "applied"
         yield engine
     finally:
         end_bound_engine(engine)

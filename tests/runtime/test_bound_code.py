@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.engines.client import Client
 from dashboard.engines.process import end_bound_engine, start_engine, wait_until_up
 from engine.core.commands import Ping
 from engine.core.events import AgentBroke, AttemptFailed, AttemptStarted, Event, StepRecorded
 from engine.core.queries.team.able import AWAY
 from engine.core.state import AgentStatus
 from engine.reading.folding import events_of, fold_file
+from engine.supervisor.client import Client
 from store import Reader
 from tests.patience import PATIENCE_S
 from tests.runtime.shell import shell_on, until
@@ -118,8 +118,8 @@ def test_an_engine_that_begins_without_the_code_lets_its_work_wait_and_spends_no
     engine = start_engine(path, bound=True, without_code=True)
     try:
         wait_until_up(engine)
-        with Client(path) as client:
-            assert client.perform(Ping()).status == "applied"
+        client = Client(path)
+        assert client.perform(Ping()).status == "applied"
         state = fold_file(path)
         _, tasks, _ = run("tasks")
         _, agents, _ = run("agents")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.engines.client import Client
 from dashboard.engines.process import Detached
 from engine.core.commands import Submit
 from engine.core.state import State
 from engine.reading.folding import fold_file
+from engine.supervisor.client import Client
 from store import Reader
 from tests.contract.test_cli_json import check
 from tests.runtime.shell import Run, shell_on, team_at_work, until
@@ -60,8 +60,8 @@ async def wait(path: str) -> str:
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Detached]:
     with team_at_work(tmp_path_factory.mktemp("models"), TEAM, HANDS) as engine:
-        with Client(engine.db) as client:
-            client.perform(Submit(request="How is the harbour?"))
+        client = Client(engine.db)
+        client.perform(Submit(request="How is the harbour?"))
         until(engine.db, lambda state: not state.runs)
         yield engine
 
@@ -78,8 +78,8 @@ def first_step(run: Run) -> str:
 
 def at_work(engine: Detached, run: Run, path: Path) -> str:
     """Return the task of a waiter that waits for a file."""
-    with Client(engine.db) as client:
-        run_id = str(client.perform(Submit(request=str(path))).result["run_id"])
+    client = Client(engine.db)
+    run_id = str(client.perform(Submit(request=str(path))).result["run_id"])
     state = until(engine.db, lambda state: bool(state.escalations) or bool(waits(state)))
     for question in state.escalations:
         assert run("answer", question, "allow_once")[0] == 0
@@ -216,8 +216,8 @@ def test_a_change_is_taken_back_and_no_change_twice(engine: Detached, run: Run) 
 
 def test_what_a_person_allowed_for_good_is_listed_and_taken_back(engine: Detached, run: Run, tmp_path: Path) -> None:
     (tmp_path / "go").touch()
-    with Client(engine.db) as client:
-        client.perform(Submit(request=str(tmp_path / "go")))
+    client = Client(engine.db)
+    client.perform(Submit(request=str(tmp_path / "go")))
     (question,) = until(engine.db, lambda state: bool(state.escalations)).escalations
     assert run("answer", question, "allow_always")[0] == 0
     until(engine.db, lambda state: not state.runs)

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.engines.client import Client
 from dashboard.engines.process import Detached
 from engine.core.commands import AddAgent, Pause, Ping, RemoveMember, Submit
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import AgentStatus
 from engine.reading.folding import fold_file
+from engine.supervisor.client import Client
 from store import Reader
 from tests.patience import PATIENCE_S
 from tests.runtime.console import PROGRAM
@@ -60,8 +60,8 @@ def run(engine: Detached, capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 def submit(engine: Detached, request: object) -> str:
-    with Client(engine.db) as client:
-        run_id = str(client.perform(Submit(request=str(request))).result["run_id"])
+    client = Client(engine.db)
+    run_id = str(client.perform(Submit(request=str(request))).result["run_id"])
     until(engine.db, lambda state: any(task.attempt for task in state.tasks.values() if task.run_id == run_id))
     return run_id
 
@@ -137,8 +137,8 @@ def test_what_is_paused_starts_nothing_until_it_is_resumed(engine: Detached, run
     (tmp_path / "go").touch()
     for target in ("waiter", "crew"):
         assert run("pause", target)[1].startswith("✓ paused")
-        with Client(engine.db) as client:
-            run_id = str(client.perform(Submit(request=str(tmp_path / "go"))).result["run_id"])
+        client = Client(engine.db)
+        run_id = str(client.perform(Submit(request=str(tmp_path / "go"))).result["run_id"])
         assert not any(task.attempt for task in fold_file(engine.db).tasks.values())
         assert run("pause", target)[0] == 3
         assert run("resume", target)[1].startswith("✓ resumed")
@@ -147,8 +147,8 @@ def test_what_is_paused_starts_nothing_until_it_is_resumed(engine: Detached, run
 
 def test_a_run_is_cancelled_and_a_task_is_tried_again(engine: Detached, run: Run, tmp_path: Path) -> None:
     (tmp_path / "go").write_text("fail")
-    with Client(engine.db) as client:
-        run_id = str(client.perform(Submit(request=str(tmp_path / "go"))).result["run_id"])
+    client = Client(engine.db)
+    run_id = str(client.perform(Submit(request=str(tmp_path / "go"))).result["run_id"])
     state = until(engine.db, lambda state: any(task.status == "retrying" for task in state.tasks.values()))
     task_id = next(task.id for task in state.tasks.values() if task.status == "retrying")
     (tmp_path / "go").write_text("")
@@ -212,11 +212,11 @@ def test_an_engine_that_answers_on_a_full_disk_is_said_to_have_no_room(
 
 
 def test_a_client_learns_from_the_journal_what_became_of_its_commands(engine: Detached) -> None:
-    with Client(engine.db, sender="test") as client:
-        ids = [client.send(Ping()) for _ in range(5)]
-        outcomes = [client.wait(command_id) for command_id in reversed(ids)]
-        again = client.wait(ids[0], timeout_s=0)
-        unknown = client.wait("0" * 32, timeout_s=0)
+    client = Client(engine.db, sender="test")
+    ids = [client.send(Ping()) for _ in range(5)]
+    outcomes = [client.wait(command_id) for command_id in reversed(ids)]
+    again = client.wait(ids[0], timeout_s=0)
+    unknown = client.wait("0" * 32, timeout_s=0)
 
     assert [outcome.status for outcome in outcomes] == ["applied"] * 5
     assert again == outcomes[-1]
@@ -244,12 +244,12 @@ def test_events_are_followed_line_by_line_and_a_closed_pipe_is_quiet(engine: Det
         assert follower.stdout is not None
         assert follower.stderr is not None
         first = json.loads(follower.stdout.readline())
-        with Client(engine.db) as client:
-            outcome = client.perform(Ping())
+        client = Client(engine.db)
+        outcome = client.perform(Ping())
         following = json.loads(follower.stdout.readline())
         follower.stdout.close()
-        with Client(engine.db) as client:
-            client.perform(Ping())
+        client = Client(engine.db)
+        client.perform(Ping())
         assert follower.wait(PATIENCE_S) == 0
         said = follower.stderr.read()
 
@@ -265,10 +265,10 @@ def test_who_follows_the_events_of_a_supervisor_hears_of_agents_that_it_got_mean
         patience = threading.Timer(PATIENCE_S, follower.kill)
         patience.start()
         follower.stdout.readline()
-        with Client(engine.db) as client:
-            client.perform(AddAgent(supervisor="crew", spec=AgentSpec(name="late", agent_type="scripted")))
-            client.perform(Pause(target="late"))
-            client.perform(RemoveMember(target="late"))
+        client = Client(engine.db)
+        client.perform(AddAgent(supervisor="crew", spec=AgentSpec(name="late", agent_type="scripted")))
+        client.perform(Pause(target="late"))
+        client.perform(RemoveMember(target="late"))
         said = [follower.stdout.readline().split("  ")[-1].strip() for _ in range(2)]
         follower.kill()
         patience.cancel()

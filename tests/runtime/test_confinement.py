@@ -13,7 +13,7 @@ from tests.databases import busy_world, write_database
 CONFINED = """
 import json, os, socket, subprocess, sqlite3, sys
 from pathlib import Path
-from dashboard.engines.client import Client
+from engine.supervisor.client import Client
 from dashboard.web.confinement import Confined, confine
 from engine.core.commands import Pause
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.engines.client import Client
 from dashboard.engines.process import Detached
 from engine.core.commands import Submit
+from engine.supervisor.client import Client
 from tests.patience import PATIENCE_S
 from tests.runtime.shell import team_at_work
 
@@ -43,8 +43,8 @@ runpy.run_module("dashboard", run_name="__main__", alter_sys=True)
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Detached]:
     with team_at_work(tmp_path_factory.mktemp("ctrl_c"), TEAM, "") as engine:
-        with Client(engine.db) as client:
-            client.perform(Submit(request="waits"))
+        client = Client(engine.db)
+        client.perform(Submit(request="waits"))
         yield engine
 
 

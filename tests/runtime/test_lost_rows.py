@@ -11,11 +11,11 @@ from subprocess import Popen
 import pytest
 
 from dashboard.cli import main
-from dashboard.engines.client import Client
 from dashboard.engines.process import end, end_bound_engine, start_engine, wait_until_up
 from engine.core.commands import Ping
 from engine.core.events import EngineStarted
 from engine.reading.folding import events_of
+from engine.supervisor.client import Client
 from quarterdeck import AgentSpec, DynamicSupervisor
 from store import Durability, Reader, Row, RowsLost, find_loss, open_store, verify
 from store.layout.file_check import open_checked
@@ -158,9 +158,9 @@ def torn_team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     db = tmp_path / "team.db"
     engine = start_engine(db, folder=tmp_path)
     wait_until_up(engine)
-    with Client(db) as client:
-        for _ in range(BATCHES):
-            assert client.perform(Ping()).status == "applied"
+    client = Client(db)
+    for _ in range(BATCHES):
+        assert client.perform(Ping()).status == "applied"
     end(engine)
     tear(db)
     for file in tmp_path.glob("team.db-live*"):
@@ -210,8 +210,8 @@ def test_an_engine_refuses_in_one_line_and_begins_once_the_loss_is_accepted(
     engine = start_engine(torn_team, bound=True, accept_loss=loss.rows)
     try:
         wait_until_up(engine)
-        with Client(torn_team) as client:
-            assert client.perform(Ping()).status == "applied"
+        client = Client(torn_team)
+        assert client.perform(Ping()).status == "applied"
         with Reader(torn_team) as reader:
             (began,) = events_of(reader.records(loss.end_seq, 1))
     finally:

@@ -9,10 +9,10 @@ import pytest
 
 from dashboard.app.app import QuarterdeckApp
 from dashboard.deck.places import places
-from dashboard.engines.client import Client
 from dashboard.engines.process import Detached
 from engine.core.commands import Submit
 from engine.reading.folding import fold_file
+from engine.supervisor.client import Client
 from tests.model_server import Say, model_server
 from tests.pilot.engines import until as until_shown
 from tests.runtime.shell import Run, shell_on, team_at_work, until
@@ -55,8 +55,8 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Detached]:
         text = TEAM.format(url=server.url, python=sys.executable, server=SERVER)
         with team_at_work(folder, text, HANDS) as engine:
             for request in ("Look around", "Look again"):
-                with Client(engine.db) as client:
-                    client.perform(Submit(request=request))
+                client = Client(engine.db)
+                client.perform(Submit(request=request))
                 until(engine.db, lambda state: not state.runs)
             assert [seen.headers["Authorization"] for seen in server.seen] == [f"Bearer {KEY}"] * 3
             yield engine

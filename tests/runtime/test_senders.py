@@ -9,11 +9,11 @@ import anyio.to_thread
 import pytest
 
 from dashboard.cli import main
-from dashboard.engines.client import Client
 from engine.core.commands import Pause
 from engine.core.events import CommandApplied
 from engine.platform.sender import sender_of
 from engine.reading.folding import events_of
+from engine.supervisor.client import Client
 from quarterdeck import AgentSpec, DynamicSupervisor
 from store import Reader
 
@@ -61,8 +61,8 @@ async def test_a_sender_is_a_claim_that_does_nothing_to_the_terminal_that_shows_
     team = DynamicSupervisor("team", agent_specs=[AgentSpec(name="a", run=shout)], store=path)
     async with team:
         await team.arun("first")
-        with Client(path, sender="eve\x1b[2J\u202e\nroot@box") as client:
-            await anyio.to_thread.run_sync(client.perform, Pause(target="a"))
+        client = Client(path, sender="eve\x1b[2J\u202e\nroot@box")
+        await anyio.to_thread.run_sync(client.perform, Pause(target="a"))
 
     main(["events", "--since", "0", "--db", str(path)])
 

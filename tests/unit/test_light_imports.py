@@ -53,7 +53,7 @@ def test_commands_that_read_no_team_file_and_fork_nothing_load_neither_their_rea
 def test_the_first_screen_is_loaded_without_what_only_keys_and_work_need() -> None:
     program = "import dashboard.app.running, dashboard.screens.network"
     later = {
-        "dashboard.engines.client", "dashboard.reading.comparing", "dashboard.frame.page_screen",
+        "engine.supervisor.client", "dashboard.reading.comparing", "dashboard.frame.page_screen",
         "dashboard.app.palette", "dashboard.views.graph", "engine.core.discovery.choosing",
         "markdown_it", "regex", "tomllib",
     }  # fmt: skip

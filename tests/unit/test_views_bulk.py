@@ -1,11 +1,11 @@
 """What became of several changes, in one line."""
 
-from dashboard.engines.client import CommandReply
 from dashboard.views.changes.bulk import MAX_SHOWN, Bulk, BulkChange, describe_outcomes, part_lines, plan_cancel
 from dashboard.views.changes.outcomes import UNDO_HINT
 from dashboard.views.words.keyed import fill_keys
 from engine.core.commands import Cancel
 from engine.core.queries.targets import at
+from engine.supervisor.client import CommandReply
 from tests.pilot.trouble import trouble
 
 CANCEL = Bulk("Cancel", "cancelled", ())

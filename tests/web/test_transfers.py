@@ -15,7 +15,6 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
-from dashboard.engines.client import Client
 from dashboard.web import transfers
 from dashboard.web.transfers import (
     MAX_KEPT_UPLOADS,
@@ -29,6 +28,7 @@ from dashboard.web.transfers import (
 )
 from engine.core.commands import Submit
 from engine.reading.folding import fold_file
+from engine.supervisor.client import Client
 from tests.patience import PATIENCE_S
 from tests.runtime.shell import team_at_work
 from tests.web.visitor import Tab, Visitor, inside, visitor
@@ -301,8 +301,8 @@ async def test_an_archive_is_uploaded_looked_into_and_imported(tmp_path: Path) -
     with team_at_work(tmp_path, TEAM, HANDS) as engine:
         async with inside(engine.db, role="operator") as at, visitor(at) as ann, ann.tab() as tab:
             await tab.sees("ada")
-            with Client(engine.db) as client:
-                await anyio.to_thread.run_sync(client.perform, Submit(request="one more"))
+            client = Client(engine.db)
+            await anyio.to_thread.run_sync(client.perform, Submit(request="one more"))
             await tab.type("x")
             await tab.sees("Export the whole state")
             await tab.type("\r")

@@ -10,9 +10,9 @@ import click
 from dashboard.cli.database import database_of, team_in
 from dashboard.cli.printing.output import NO_ENGINE, emit, fail, quoted
 from dashboard.cli.sending import check_outcome, client_on, outcome_body, perform
-from dashboard.engines.client import CommandReply
 from dashboard.engines.process import end, engine_at_work, leave, start_engine, wait_until_gone, wait_until_up
 from engine.core.commands import HandOver, StopEngine
+from engine.supervisor.client import CommandReply
 from store import EngineInfo, Reader
 from store.leadership.standbys import standbys as standbys_of
 
@@ -35,8 +35,7 @@ def stop(ctx: click.Context) -> None:
     if engine.hung:
         hint = f"end it with: kill -9 {engine.pid}; nothing that was acknowledged is lost"
         fail("no_answer", f"the engine {engine.pid} hangs", hint, NO_ENGINE)
-    with client_on(db) as client:
-        outcome = client.perform(StopEngine(token=engine.token), ANSWER_WITHIN_S)
+    outcome = client_on(db).perform(StopEngine(token=engine.token), ANSWER_WITHIN_S)
     if outcome.status == "refused":
         check_outcome(outcome, "", "")
     if not wait_until_gone(db, timeout_s=END_WITHIN_S if outcome.status == "applied" else 0):

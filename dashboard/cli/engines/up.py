@@ -28,7 +28,6 @@ from dashboard.cli.printing.output import (
 from dashboard.cli.screen import has_terminal, open_dashboard, reopen_commands
 from dashboard.cli.sending import perform
 from dashboard.cli.trust import ensure_trusted
-from dashboard.engines.client import CommandReply
 from dashboard.engines.process import doubt_of, end, engine_at_work, is_alive, log_of, start_engine, wait_until_up
 from engine.core.commands import LoadTeam, Resume, Winner
 from engine.core.decisions.decision_context import DecisionContext
@@ -40,6 +39,7 @@ from engine.core.records.records import copy_with
 from engine.core.state import State
 from engine.platform.version import program_build
 from engine.reading.folding import fold_file
+from engine.supervisor.client import CommandReply
 from engine.trusted_code.trust import UntrustedFile
 from store import MissingFile, NotOurFile
 

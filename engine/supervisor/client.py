@@ -1,4 +1,4 @@
-"""Client for one team's database: sends commands to its engine and reads outcomes and states.
+"""Client for one team's database: sends commands to its engine and reads their outcomes.
 
 Rule: the outcome of a command is read from the journal; the inbox only transports it. Everything here blocks; call it
 from a thread or a command line.
@@ -12,11 +12,11 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from dashboard.interrupts import Stop
 from engine.core.commands import Command
 from engine.core.encoding.codec import encode_command
 from engine.core.events import CommandApplied, CommandRefused
 from engine.core.records.records import JsonValue
+from engine.platform.interrupts import Stop
 from engine.platform.sender import sender_of
 from engine.reading.folding import events_of
 from store import CommandRow, InboxClient, Reader, Record, StoreError, Tail
@@ -24,6 +24,17 @@ from store.wall_clock import wall_ms
 
 Source: TypeAlias = str | os.PathLike[str]
 _OUTCOMES = ("command_applied", "command_refused")
+
+
+def command_row(command: Command, sender: str) -> CommandRow:
+    """Return a command as the inbox has it, under a new id."""
+    return CommandRow(uuid.uuid4().hex, command.type, encode_command(command), sender, "operator", wall_ms())
+
+
+def put_rows(path: Source, rows: Sequence[CommandRow]) -> None:
+    """Put commands into the inbox of a database as one write; raises StoreError."""
+    with InboxClient(path) as inbox:
+        inbox.put(*rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,43 +55,23 @@ class CommandReply:
 
 
 class Client:
-    """Sends commands to the engine of one database, and waits for outcomes; not thread-safe."""
+    """Sends commands to the engine of one database, and waits for outcomes; keeps no file open between calls.
+
+    Args:
+        path: The database.
+        sender: Name of the sender for the audit log; None means this process and its program.
+    """
 
     def __init__(self, path: Source, *, sender: str | None = None) -> None:
-        """Open the database at `path`.
-
-        Args:
-            sender: Name of the sender for the audit log; None means this process and its program.
-
-        Raises:
-            StoreError: If there is no Quarterdeck database.
-        """
         self.path = path
         self._sender = sender or sender_of()
-        self._inbox = InboxClient(path)
         self._sent: dict[str, int] = {}
-
-    def close(self) -> None:
-        """Close the files."""
-        self._inbox.close()
-
-    def __enter__(self) -> "Client":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def engine_alive(self) -> bool:
-        """Return True while an engine holds the lease."""
-        with Reader(self.path) as reader:
-            engine = reader.engine()
-        return engine is not None and engine.alive
 
     def send(self, command: Command) -> str:
         """Put a command into the inbox and return its id; no engine has to be running.
 
         Raises:
-            StoreError: If the inbox cannot be written, such as by a viewer.
+            StoreError: If there is no Quarterdeck database, or its inbox cannot be written, such as by a viewer.
         """
         return self.send_all([command])[0]
 
@@ -92,18 +83,8 @@ class Client:
         """
         with Reader(self.path) as reader:
             after_seq = reader.last_seq()
-        rows = [
-            CommandRow(
-                id=uuid.uuid4().hex,
-                kind=command.type,
-                body=encode_command(command),
-                sender=self._sender,
-                role="operator",
-                at_ms=wall_ms(),
-            )
-            for command in commands
-        ]
-        self._inbox.put(*rows)
+        rows = [command_row(command, self._sender) for command in commands]
+        put_rows(self.path, rows)
         self._sent.update({row.id: after_seq for row in rows})
         return [row.id for row in rows]
 
