@@ -163,9 +163,11 @@ def _launched(db: Path, folder: Path, *, stdlib: bool, model: str | None, lookin
     assign(files[0], db, folder)
     commands = [file.load_command(folder=folder) for file in files]
     # A crew that is up stays as it is, whether it was started watched or not.
-    loaded_commands = (
-        [command for command in commands if is_loaded(fold_file(db), command, code.digests)] if is_alive(db) else []
-    )
+    loaded_commands = []
+    if is_alive(db):
+        loaded_commands = [command for command in commands if is_loaded(fold_file(db), command, code.digests)]
+    else:
+        say("starting the engine …")
     return launch(db, (loaded_commands or commands)[0], code.digests)
 
 

@@ -1,17 +1,17 @@
 """The chapters of the report, one function each: from the entries of the workers to a headline and Markdown. Pure."""
 
 import sys
-import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
+from dashboard.demo.checks import module_name
 from dashboard.demo.files import AuditedFiles
-from dashboard.demo.imports import cycles, module_name, nearest
 from dashboard.demo.markdown import bullets, code, place, prose, share, size, table
 from engine.core.records.values import pluralize
 
 Entries: TypeAlias = list[dict[str, Any]]
+Chapter: TypeAlias = dict[str, Any]
 _AT_THE_TOP = {"readme": (), "licence": ("license", "copying"), "changelog": ("changes", "history", "news")}
 MAX_SKIPPED = 120
 MAX_OF_A_RULE = 6
@@ -24,48 +24,39 @@ def _listed(title: str, cells: Iterable[str]) -> list[str]:
     return [f"{title}: {text}"] if text else []
 
 
-def _at(row: dict[str, Any]) -> str:
-    return place(row["file"], row.get("line"))
+def _total(entries: Entries, key: str) -> int:
+    return sum(entry[key] for entry in entries)
 
 
-def _alike(entries: Entries) -> str:
-    rows = sorted((row for entry in entries for row in entry.get("alike", ())), key=lambda row: -row["share"])[:12]
-    sides = [[f"{code(name)} {place(file, line)}" for file, name, line in (row["left"], row["right"])] for row in rows]
-    cells = [(f"{row['share']:.0%}", *side) for row, side in zip(rows, sides, strict=True)]
-    return f"\n### Nearly alike\n\n{table(('Alike', 'Here', 'And here'), cells)}" if cells else ""
-
-
-def what_is_here(entries: Entries, listing: AuditedFiles) -> dict[str, Any]:
-    """Files, languages, the largest files, and what is odd about their bytes."""
-    languages: dict[str, Counter[str]] = {}
+def what_is_here(entries: Entries, listing: AuditedFiles) -> Chapter:
+    """Files, languages, and what is odd about their bytes."""
+    by_language: dict[str, Entries] = {}
+    by_content: dict[str, list[str]] = {}
     for entry in entries:
-        counts = {"files": 1} | {key: entry[key] for key in ("lines", "comments", "bytes")}
-        languages.setdefault(entry["language"], Counter()).update(counts)
-    by_size = sorted(entries, key=lambda entry: (-entry["bytes"], entry["file"]))
-    same: dict[str, list[str]] = {}
-    for entry in entries:
+        by_language.setdefault(entry["language"], []).append(entry)
         if "sha" in entry and entry["bytes"] > 100:
-            same.setdefault(entry["sha"], []).append(entry["file"])
-    number, total = pluralize(len(entries), "file"), sum(languages.values(), Counter[str]())
-    numbers = f"{total['lines']:,} lines, {size(total['bytes'])}"
-    lines = [
-        f"{number}, {numbers}",
-        *_listed("Largest", (f"{_at(entry)} {size(entry['bytes'])}" for entry in by_size[:5])),
-        *_listed("Encodings", (f"{prose(name)} {n:,}" for name, n in Counter(e["encoding"] for e in entries).items())),
-        *(f"Same content: {', '.join(map(place, sorted(files)[:4]))}" for files in same.values() if len(files) > 1),
-        f"{sum('sha' in entry for entry in entries):,} of {number} were read thoroughly",
-    ]
-    ranked = sorted(languages.items(), key=lambda item: (-item[1]["bytes"], item[0]))[:12]
+            by_content.setdefault(entry["sha"], []).append(entry["file"])
+    ranked = sorted(by_language.items(), key=lambda item: (-_total(item[1], "bytes"), item[0]))[:12]
     rows = [
-        (prose(name), *(f"{n[key]:,}" for key in ("files", "lines", "comments")), size(n["bytes"]))
-        for name, n in ranked
+        (prose(name), len(some), _total(some, "lines"), _total(some, "comments"), size(_total(some, "bytes")))
+        for name, some in ranked
     ]
-    notes = [(_at(entry), prose(note)) for entry in entries for note in entry["notes"]]
-    odd = f"\n### Odd files\n\n{table(('File', 'What'), sorted(notes)[:20])}" if notes else ""
+    files = pluralize(len(entries), "file")
+    numbers = f"{files}, {_total(entries, 'lines'):,} lines, {size(_total(entries, 'bytes'))}"
+    encodings = Counter(entry["encoding"] for entry in entries)
+    lines = [
+        *_listed("Encodings", (f"{prose(name)} {n:,}" for name, n in encodings.items())),
+        *(f"Same content: {', '.join(map(place, sorted(same)[:4]))}" for same in by_content.values() if same[1:]),
+        f"{sum('sha' in entry for entry in entries):,} of {files} were read thoroughly",
+    ]
+    notes = sorted((place(entry["file"]), prose(note)) for entry in entries for note in entry["notes"])[:20]
+    skipped_entries = pluralize(len(listing.skipped), "entry", "entries")
     return {
-        "headline": f"**Read:** {number}, {numbers}, mostly {prose(ranked[0][0]) if ranked else 'nothing'}; "
-        f"{pluralize(len(listing.skipped), 'entry', 'entries')} skipped",
-        "text": table(("Language", "Files", "Lines", "Comments", "Size"), rows) + "\n" + bullets(lines) + odd,
+        "headline": f"**Read:** {numbers}, mostly {prose(ranked[0][0]) if ranked else 'nothing'}; "
+        f"{skipped_entries} skipped",
+        "text": table(("Language", "Files", "Lines", "Comments", "Size"), rows)
+        + f"\n{bullets(lines)}\n"
+        + table(("Odd file", "What"), notes),
         "skipped": skipped(listing.skipped),
     }
 
@@ -80,58 +71,39 @@ def skipped(entries: list[tuple[str, str]]) -> str:
     return f"{reasons}\n{rows}" + (f"\n… and {pluralize(rest, 'entry', 'entries')} more.\n" if rest > 0 else "")
 
 
-def hot_spots(entries: Entries, generated: Iterable[str] = ()) -> dict[str, Any]:
+def hot_spots(entries: Entries, generated: Sequence[str] = ()) -> Chapter:
     """Functions and files that are hard to change."""
     tops = [{"file": entry["file"], **row} for entry in entries for row in entry["top"]]
     hot = sorted(tops, key=lambda row: (-row["complexity"], -row["lines"], row["file"], row["line"]))[:20]
-    longest = sorted(tops, key=lambda row: (-row["lines"], row["file"], row["line"]))[:6]
-    functions, classes, hard = (sum(entry[key] for entry in entries) for key in ("functions", "classes", "hard"))
-    bins = [sum(entry["bins"][at] for entry in entries) for at in range(5)]
+    functions, hard = _total(entries, "functions"), _total(entries, "hard")
     thorough = [entry for entry in entries if entry["depth"] == "thorough"]
     lines = [
-        f"{pluralize(functions, 'function')} and {pluralize(classes, 'class', 'classes')} in "
+        f"{pluralize(functions, 'function')} and {pluralize(_total(entries, 'classes'), 'class', 'classes')} in "
         f"{pluralize(len(entries), 'Python file')}; {hard:,} ({share(hard, functions)}) have a complexity above 10",
-        "Complexity of functions: up to 5: {:,}, to 10: {:,}, to 20: {:,}, to 50: {:,}, more: {:,}".format(*bins),
-        *_listed("Longest functions, in lines", (f"{_at(r)} {code(r['name'])} {r['lines']:,}" for r in longest)),
-        *_listed("Read as Latin-1", (_at(entry) for entry in thorough if entry["guessed"])),
+        *_listed("Read as Latin-1", (place(entry["file"]) for entry in thorough if entry["guessed"])),
         *_listed("Left out as generated", map(code, generated)),
-        f"Nesting and cognitive complexity are of the {len(thorough):,} files that were parsed thoroughly",
+        f"Nesting is of the {len(thorough):,} files that were parsed thoroughly",
     ]
-    head = ("Where", "Function", "Complexity", "Cognitive", "Nesting", "Lines")
     rows = [
-        (
-            _at(row),
-            code(row["name"]),
-            row["complexity"],
-            row.get("cognitive", "–"),
-            row.get("nesting", "–"),
-            row["lines"],
-        )
+        (place(row["file"], row["line"]), code(row["name"]), row["complexity"], row.get("nesting", "–"), row["lines"])
         for row in hot
     ]
-    headline = (
-        ""
-        if not hot
-        else (
-            f"**Refactor first:** {code(hot[0]['name'])} in {_at(hot[0])}, complexity {hot[0]['complexity']}, "
-            f"{hot[0]['lines']:,} lines; {hard:,} of {functions:,} functions are above 10"
-        )
-    )
-    hot_files = sorted(entries, key=lambda entry: (-entry["complexity"], entry["file"]))[:80]
     return {
-        "headline": headline,
-        "text": bullets(lines) + "\n" + table(head, rows) + _alike(thorough),
-        "hot_files": {entry["file"]: entry["complexity"] for entry in hot_files},
+        "headline": "".join(
+            f"**Refactor first:** {name} in {where}, complexity {complexity}, {length:,} lines; {hard:,} of "
+            f"{functions:,} functions are above 10"
+            for where, name, complexity, _, length in rows[:1]
+        ),
+        "text": f"{bullets(lines)}\n" + table(("Where", "Function", "Complexity", "Nesting", "Lines"), rows),
     }
 
 
-def hazards(entries: Entries) -> dict[str, Any]:
+def hazards(entries: Entries) -> Chapter:
     """Findings by rule, with their place; the rare rules first."""
     totals = Counter[str]()
-    for entry in entries:
-        totals.update(entry["counts"])
     by_rule: dict[str, list[tuple[str, str, str]]] = {}
     for entry in sorted(entries, key=lambda entry: str(entry["file"])):
+        totals.update(entry["counts"])
         for rule, line, text in entry["findings"]:
             by_rule.setdefault(rule, []).append((place(entry["file"], line), prose(rule), prose(text)))
     ranked = sorted(by_rule, key=lambda rule: (totals[rule], rule))
@@ -145,21 +117,20 @@ def hazards(entries: Entries) -> dict[str, Any]:
     }
 
 
-def copies(entries: Entries, compared: Entries) -> dict[str, Any]:
-    """Functions that stand in two places, the longest first, and those that are nearly alike."""
+def copies(entries: Entries, compared: Entries) -> Chapter:
+    """Functions that stand in two places, and lines that two files share, the longest first."""
     rows = []
-    for left, *others in same_functions(entries):
-        (file, name, first, last), (other, _, start, end) = left, others[0]
+    for (file, name, first, last), (other, _, start, end), *_ in same_functions(entries):
         rows.append((last - first + 1, code(name), code(f"{file}:{first}-{last}"), code(f"{other}:{start}-{end}")))
     rows.sort(key=lambda row: (-row[0], row[2]))
-    lead = f"{pluralize(len(rows), 'function')} of six lines or more in two places.\n\n"
-    pairs = sum(entry["pairs"] for entry in compared)
+    blocks = sorted({tuple(block) for entry in compared for block in entry["blocks"]}, reverse=True)[:12]
+    lines = [(n, place(file, line), place(other, start)) for n, file, line, other, start in blocks]
     return {
         "headline": "**Copied code:** {1} of {0:,} lines is {2} and {3}".format(*rows[0]) if rows else "",
-        "text": lead
+        "text": f"{pluralize(len(rows), 'function')} of six lines or more in two places.\n\n"
         + table(("Lines", "Function", "Here", "And here"), rows[:20])
-        + f"\n{pluralize(pairs, 'pair')} of functions in different files were compared.\n"
-        + _alike(compared),
+        + f"\n{pluralize(_total(compared, 'pairs'), 'pair')} of files were compared line by line.\n\n"
+        + table(("Equal lines", "Here", "And here"), lines),
     }
 
 
@@ -167,36 +138,29 @@ def same_functions(entries: Entries) -> list[list[tuple[str, str, int, int]]]:
     """Groups of functions of one digest in two files or more: file, name, first and last line."""
     groups: dict[str, list[tuple[str, str, int, int]]] = {}
     for entry in sorted(entries, key=lambda entry: str(entry["file"])):
-        for digest, name, first, last in entry["functions"]:
-            groups.setdefault(digest, []).append((entry["file"], name, first, last))
+        for digest, *function in entry["functions"]:
+            groups.setdefault(digest, []).append((entry["file"], *function))
     return [group for group in groups.values() if len({file for file, *_ in group}) > 1]
 
 
-def dependencies(entries: Entries) -> dict[str, Any]:
-    """What is imported from outside, and how the folder's own modules depend on each other."""
+def dependencies(entries: Entries) -> Chapter:
+    """What is imported from outside, and which of the folder's own modules import each other in a circle."""
     modules = {module_name(entry["file"]): entry["file"] for entry in entries}
     graph: dict[str, set[str]] = {}
     outside = Counter[str]()
     for entry in entries:
         name = module_name(entry["file"])
         targets = {
-            imported: nearest(imported, name.rpartition(".")[0], modules)
+            imported: _nearest(imported, name.rpartition(".")[0], modules)
             for imported in (*entry["always"], *entry["later"])
         }
         graph[name] = {targets[imported] for imported in entry["always"]} - {"", name}
         outside.update({imported.partition(".")[0] for imported, own in targets.items() if not own})
     own = {name.partition(".")[0] for name in modules} | set(sys.stdlib_module_names)
-    ranked = [(name, n) for name, n in outside.most_common() if name not in own]
-    most_imported = Counter(target for targets in graph.values() for target in targets).most_common(6)
+    ranked = [f"{code(name)} ({n})" for name, n in outside.most_common() if name not in own]
     circles = cycles(graph)
-    lines = [
-        *(
-            _listed("Imported from outside (files)", (f"{code(name)} ({n})" for name, n in ranked[:15]))
-            or ["Nothing is imported from outside"]
-        ),
-        *_listed("Most imported", (f"{place(modules[name])} by {n}" for name, n in most_imported)),
-        *([f"Import cycles ({len(circles)}):"] if circles else ()),
-    ]
+    lines = _listed("Imported from outside (files)", ranked[:15]) or ["Nothing is imported from outside"]
+    lines += [f"Import cycles ({len(circles)}):"] if circles else []
     paths = [" ↔ ".join(place(modules[name]) for name in circle[:5]) for circle in circles[:6]]
     return {
         "headline": pluralize(len(circles), "import cycle") if circles else "",
@@ -204,65 +168,63 @@ def dependencies(entries: Entries) -> dict[str, Any]:
     }
 
 
-def documentation(entries: Entries, names: list[str]) -> dict[str, Any]:
-    """What is documented, what is not, and what is documented wrongly; `names` are of every file."""
+def _nearest(name: str, beside: str, modules: dict[str, str]) -> str:
+    """Return the own module that a dotted name belongs to, or nothing; scripts import what lies beside them."""
+    while name:
+        for candidate in (name, f"{beside}.{name}"):
+            if candidate in modules:
+                return candidate
+        name = name.rpartition(".")[0]
+    return ""
+
+
+def cycles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Groups of modules that import each other in a circle, the smallest first; `graph` has what each imports."""
+    importers: dict[str, set[str]] = {}
+    for name, targets in graph.items():
+        for target in targets:
+            importers.setdefault(target, set()).add(name)
+    groups, remaining = [], set(graph)
+    for name in sorted(graph):
+        if name in remaining:
+            group = _reached(name, graph, remaining) & _reached(name, importers, remaining)
+            remaining -= group
+            groups.append(sorted(group))
+    return sorted((group for group in groups if len(group) > 1), key=lambda group: (len(group), group))
+
+
+def _reached(start: str, graph: dict[str, set[str]], within: set[str]) -> set[str]:
+    reached, stack = {start}, [start]
+    while stack:
+        new = (graph.get(stack.pop(), set()) & within) - reached
+        reached |= new
+        stack += new
+    return reached
+
+
+def documentation(entries: Entries, names: list[str]) -> Chapter:
+    """What is documented and what is not, and dead links; `names` are of every file."""
     texts = [entry for entry in entries if entry["kind"] == "prose"]
     python = [entry for entry in entries if entry["kind"] == "python"]
-    public, documented, modules = (sum(entry[key] for entry in python) for key in ("public", "documented", "module"))
-    problems = [(place(entry["file"], line), prose(text)) for entry in entries for line, text in entry["problems"]]
-    bare = sorted((-n, entry["file"], line, name) for entry in python for line, name, n in entry["bare"])
+    public, documented = _total(python, "public"), _total(python, "documented")
+    dead = [(place(entry["file"], line), prose(text)) for entry in texts for line, text in entry["dead"]]
+    bare = sorted((-n, entry["file"], line, name) for entry in python for n, name, line in entry["bare"])[:10]
     tops = {name.lower().partition(".")[0] for name in names if "/" not in name}
-    absent = [label for label, others in _AT_THE_TOP.items() if not tops & {label, *others}]
     lines = [
-        f"{pluralize(len(texts), 'text')} with {sum(entry['words'] for entry in texts):,} words",
+        f"{pluralize(len(texts), 'text')} with {_total(texts, 'words'):,} words",
         f"Docstrings on {documented:,} of {public:,} public functions ({share(documented, public)}) and on "
-        f"{modules:,} of {pluralize(len(python), 'module')}",
-        *_listed("Not at the top", absent),
+        f"{_total(python, 'module'):,} of {pluralize(len(python), 'module')}",
+        *_listed("Not at the top", (label for label, others in _AT_THE_TOP.items() if not tops & {label, *others})),
         *_listed(
             "Longest public functions without a docstring",
-            (f"{place(file, line)} {code(name)} ({-n} lines)" for n, file, line, name in bare[:10]),
+            (f"{place(file, line)} {code(name)} ({-n} lines)" for n, file, line, name in bare),
         ),
     ]
-    wrong = pluralize(len(problems), "dead link or wrong docstring", "dead links and wrong docstrings")
-    parts = [f"{share(documented, public)} of public functions have a docstring", *([wrong] if problems else ())]
-    # Dead links first: readers meet them.
-    problems.sort(key=lambda row: (not row[1].startswith("dead"), row[0]))
+    links = f"; {pluralize(len(dead), 'dead link')}" if dead else ""
     return {
-        "headline": f"**To know:** {'; '.join(parts)}",
-        "text": bullets(lines) + "\n" + table(("Where", "What"), problems[:20]),
+        "headline": f"**To know:** {share(documented, public)} of public functions have a docstring{links}",
+        "text": f"{bullets(lines)}\n" + table(("Where", "What"), sorted(dead)[:20]),
     }
-
-
-def history(summary: dict[str, Any], complexity: dict[str, int]) -> str:
-    """How the folder came to be, and which complex files change most."""
-    if "why_not" in summary:
-        return f"No history was read: {prose(summary['why_not'])}.\n"
-    first, last = (time.strftime("%Y-%m-%d", time.gmtime(summary[key])) for key in ("first_s", "last_s"))
-    lines = [
-        f"{pluralize(summary['commits'], 'commit')} by {pluralize(summary['authors'], 'author')} from {first} to {last}"
-        f"{'' if summary['all_read'] else ' (older ones were not read)'}; {summary['last_90_days']:,} in the last 90 "
-        "days of work",
-        f"The busiest author made {summary['busiest_author_share']:.0%}; {summary['one_author_files']:,} of "
-        f"{summary['files']:,} files were only ever touched by one person",
-        *(
-            f"{place(row['left'])} and {place(row['right'])} changed together {row['commits']} times "
-            f"({row['share']:.0%})"
-            for row in summary["together"]
-        ),
-    ]
-    rows = [
-        (_at(row), row["commits"], row["lines"], complexity.get(row["file"], "–"))
-        for row in churn_by_complexity(summary, complexity)[:12]
-    ]
-    return bullets(lines) + "\n" + table(("File", "Commits", "Changed lines", "Complexity"), rows)
-
-
-def churn_by_complexity(summary: dict[str, Any], complexity: dict[str, int]) -> Entries:
-    """Files by commits times complexity, the ones where bugs are bred first; without complexity, by commits."""
-    return sorted(
-        summary.get("churn", []),
-        key=lambda row: (-row["commits"] * complexity.get(row["file"], 0), -row["commits"], row["file"]),
-    )
 
 
 def failures(sections: Iterable[dict[str, Any]]) -> str:

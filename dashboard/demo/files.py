@@ -4,7 +4,6 @@ In a git repository git lists the files; elsewhere every folder is read but hidd
 never followed, pipes and devices never opened, and the rest of the machine is out of reach.
 """
 
-import difflib
 import os
 import stat
 from dataclasses import dataclass, field
@@ -16,10 +15,6 @@ from dashboard.demo.source import MAX_FILE_BYTES
 
 MAX_FILES = 20_000
 _OF_TOOLS = frozenset({"__pycache__", "node_modules", "site-packages"})
-_FILLERS = frozenset({
-    "the", "package", "folder", "module", "directory", "file", "please", "of", "all", "everything", "again", "only",
-    "just",
-})  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -41,43 +36,42 @@ def list_files(folder: Path, under: str = "", *, max_files: int = MAX_FILES) -> 
     What `under` names is audited even if git ignores it. Raises OSError if it cannot be read.
     """
     (folder / under).lstat()
-    listing = AuditedFiles()
-    names = _names_of_git(folder, under, listing) or _names_of_walk(folder, under, listing)
+    names, reasons = _names_of_git(folder, under)
+    if not names:  # no repository, or it ignores the whole place
+        names, reasons = _names_of_folders(folder, under)
+    files: list[str] = []
     for name in sorted(names):
-        reason = _refusal(folder / name)
-        if not reason and len(listing.files) >= max_files:
-            reason = f"beyond the first {max_files} files"
-        if reason:
-            listing.skipped.append((name.encode("utf-8", "backslashreplace").decode(), reason))
+        if reason := _refusal(folder / name):
+            reasons[name] = reason
+        elif len(files) < max_files:
+            files.append(name)
         else:
-            listing.files.append(name)
-    listing.skipped.sort(key=lambda entry: (entry[1], entry[0]))
-    return listing
+            reasons[name] = f"beyond the first {max_files} files"
+    skipped = [(name.encode("utf-8", "backslashreplace").decode(), reason) for name, reason in reasons.items()]
+    return AuditedFiles(files, sorted(skipped, key=lambda entry: (entry[1], entry[0])))
 
 
-def _names_of_git(folder: Path, under: str, listing: AuditedFiles) -> set[str]:
-    """Return what git lists; nothing where there is no repository, or where it ignores the whole place."""
+def _names_of_git(folder: Path, under: str) -> tuple[set[str], dict[str, str]]:
     command = ("ls-files", "-z", "--exclude-standard", "--others")
     try:
         listed = run_git(folder, *command, "--cached", "--", under or ".")
-        ignored = run_git(folder, *command, "--ignored", "--directory", "--", under or ".") if listed else b""
+        ignored = run_git(folder, *command, "--ignored", "--directory", "--", under or ".")
     except GitUnavailable:
-        return set()
-    reason = "ignored by .gitignore"
-    listing.skipped += [(name.decode("utf-8", "backslashreplace"), reason) for name in ignored.split(b"\0") if name]
-    return {os.fsdecode(name) for name in listed.split(b"\0") if name}
+        return set(), {}
+    names, ignored_names = ({os.fsdecode(name) for name in out.split(b"\0") if name} for out in (listed, ignored))
+    return names, dict.fromkeys(ignored_names, "ignored by .gitignore")
 
 
-def _names_of_walk(folder: Path, under: str, listing: AuditedFiles) -> set[str]:
-    names = set[str]() if (folder / under).is_dir() else {under}
+def _names_of_folders(folder: Path, under: str) -> tuple[set[str], dict[str, str]]:
+    names, reasons = set[str]() if (folder / under).is_dir() else {under}, dict[str, str]()
     for place, folders, files in os.walk(folder / under):
         base = Path(place).relative_to(folder)
+        links = [name for name in folders if Path(place, name).is_symlink()]
         left_out = {name for name in folders if name.startswith(".") or name in _OF_TOOLS}
-        listing.skipped += [(f"{(base / name).as_posix()}/", "hidden, or a tool's folder") for name in left_out]
-        links = {name for name in folders if name not in left_out and Path(place, name).is_symlink()}
         names |= {(base / name).as_posix() for name in (*files, *links)}
+        reasons |= {f"{(base / name).as_posix()}/": "hidden, or a tool's folder" for name in left_out}
         folders[:] = [name for name in folders if name not in left_out]
-    return names
+    return names, reasons
 
 
 def _refusal(path: Path) -> str:
@@ -89,12 +83,9 @@ def _refusal(path: Path) -> str:
         return "a name that is not UTF-8"
     except OSError as error:
         return (error.strerror or str(error)).lower()
-    if stat.S_ISLNK(status.st_mode):
-        return "a link"
-    if stat.S_ISDIR(status.st_mode):
-        return "another repository"
     if not stat.S_ISREG(status.st_mode):
-        return "not a regular file"
+        kinds = {stat.S_IFLNK: "a link", stat.S_IFDIR: "another repository"}
+        return kinds.get(stat.S_IFMT(status.st_mode), "not a regular file")
     if status.st_size > MAX_FILE_BYTES:
         return f"larger than {MAX_FILE_BYTES // 1_000_000} MB"
     # Check the mode bits as well: root can read files whose mode forbids reading.
@@ -123,30 +114,26 @@ def target_of(request: str, folder: str) -> AuditTarget:
     verb, _, rest = request.strip().partition(" ")
     if verb and verb.lower() != "audit":
         raise RequestRefused(f"the crew audits: say `audit` or `audit PATH`, not {verb[:40]!r}")
-    words = rest.strip().strip("\"'")
-    plain = " ".join(word for word in words.split() if word.lower() not in _FILLERS)
-    for name in (words, plain):
-        path = root if "\0" in name else Path(os.path.realpath(root / name))
-        if "\0" in name or not path.is_relative_to(root):
-            raise RequestRefused(f"{name[:200]!r} is outside the folder of this crew; start `quarterdeck demo` there")
-        if os.access(path, os.F_OK):  # false also for a name that no file can have
-            return AuditTarget(root, str(path.relative_to(root)) if path != root else "")
-    return AuditTarget(root, _best_match(root, plain))
+    name = rest.strip().strip("\"'")
+    path = root if "\0" in name else Path(os.path.realpath(root / name))
+    if "\0" in name or not path.is_relative_to(root):
+        raise RequestRefused(f"{name[:200]!r} is outside the folder of this crew; start `quarterdeck demo` there")
+    if os.access(path, os.F_OK):  # false also for a name that no file can have
+        return AuditTarget(root, str(path.relative_to(root)) if path != root else "")
+    return AuditTarget(root, _place_named(root, name))
 
 
-def _best_match(root: Path, name: str) -> str:
+def _place_named(root: Path, name: str) -> str:
     """Return the folder or file of that name that is nearest to the top; folders before files."""
     files = list_files(root).files
     folders = {str(parent) for file in files for parent in PurePosixPath(file).parents} - {"."}
-    path = name.replace(".", "/") if "/" not in name and not name.endswith(".py") else name
-    ends = (f"/{path.strip('/').lower()}", f"/{name.lower()}")
-    stems = {place: place.lower().removesuffix(".py") for place in (*sorted(folders), *files)}
+    end = f"/{name.strip('/').lower()}"
+    ends = {end, end.removesuffix(".py").replace(".", "/")}
     matches = [
-        place for place, stem in stems.items() if f"/{stem}".endswith(ends[0]) or f"/{place.lower()}".endswith(ends[1])
+        place
+        for place in (*folders, *files)
+        if any(f"/{form}".endswith(tuple(ends)) for form in (place.lower(), place.lower().removesuffix(".py")))
     ]
-    if not matches or ends[0] == "/":
-        last = {stem.rpartition("/")[2]: place for place, stem in reversed(stems.items())}
-        near = difflib.get_close_matches(ends[0].rpartition("/")[2], last, n=3, cutoff=0.5)
-        hint = f"; near: {', '.join(last[stem] for stem in near)}" if near else ""
-        raise RequestRefused(f"nothing named {name[:200]!r} in this folder{hint}")
+    if not matches:
+        raise RequestRefused(f"nothing named {name[:200]!r} in this folder; say `audit` for all of it")
     return min(matches, key=lambda place: (place.count("/"), place not in folders, place))

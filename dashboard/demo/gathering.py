@@ -32,12 +32,6 @@ class Gathered:
     cut_short: bool = False
     """Cancelled, or out of time, before every item was handed out."""
 
-    def add(self, other: "Gathered") -> None:
-        """Add the results of other items."""
-        self.entries += other.entries
-        self.failures += other.failures
-        self.cut_short |= other.cut_short
-
 
 @dataclass(slots=True)
 class LeadTimeLimit:
@@ -74,38 +68,36 @@ class LeadTimeLimit:
 
 
 async def gather(
-    ctx: Context, capability: str, items: Iterable[dict[str, Any]], *, clock: LeadTimeLimit, total: int | None = None
-) -> Gathered:
-    """Delegate items to the agents of a capability, in waves, and collect the results in the order of the items.
+    clock: LeadTimeLimit, capability: str, items: Iterable[dict[str, Any]], *, total: int = 0, into: Gathered
+) -> None:
+    """Delegate items to the agents of a capability, in waves, and add the results in the order of the items.
 
     A result with "entries" adds each of them, another counts as one entry; a failed item is named by its title. No wave
-    begins when the time of `clock` is over; `total` is how many items there are, where that is known.
+    begins when the time of `clock` is over; `total` is how many items there are, 0 where that is not known.
     """
-    remaining = iter(items)
+    ctx, remaining = clock.ctx, iter(items)
     size = TIMED_WAVE if clock.has_end else WAVE
     waves = enumerate(iter(lambda: list(islice(remaining, size)), []))
     results: dict[int, list[tuple[dict[str, Any], Any]]] = {}
-    gathered = Gathered()
 
     async def lane() -> None:
         for number, wave in waves:
             if ctx.cancelled or await clock.is_over(f"{capability} {number}"):
-                gathered.cut_short = True
+                into.cut_short = True
                 return
             outputs = await ctx.map(capability, wave, return_failures=True)
             results[number] = list(zip(wave, outputs, strict=True))
-            ctx.progress(sum(map(len, results.values())), total or 0)
+            ctx.progress(sum(map(len, results.values())), total)
 
     await together(*[lane] * LANES)
     for item, result in (pair for number in sorted(results) for pair in results[number]):
         if isinstance(result, Exception):
             # What a worker raises begins with the file; without it, the same reason from several leads is one line.
             reason = str(getattr(result, "reason", result)).removeprefix(f"{item['title']}: ")
-            gathered.failures.append({"file": item["title"], "error": reason})
+            into.failures.append({"file": item["title"], "error": reason})
         else:
-            gathered.entries += result.get("entries", [result])
-            gathered.failures += result.get("failures", [])
-    return gathered
+            into.entries += result.get("entries", [result])
+            into.failures += result.get("failures", [])
 
 
 async def together(*parts: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -118,13 +110,8 @@ async def together(*parts: Callable[[], Coroutine[Any, Any, None]]) -> None:
         raise first_of(errors) from None
 
 
-def in_order(ctx: Context, names: Sequence[str]) -> list[str]:
-    """Return names unchanged; under a time limit, in an order of which any prefix is a sample.
-
-    Folders take turns, so that a small one is not missed beside a large one.
-    """
-    if "within_s" not in ctx.task.options:
-        return list(names)
+def sampled(names: Sequence[str]) -> list[str]:
+    """Return names in an order of which any prefix is a sample: folders take turns, however small they are."""
     folders: dict[str, list[str]] = {}
     for name in sorted(names, key=lambda name: sha256(name.encode()).digest()):
         folders.setdefault(name.rpartition("/")[0].partition("/")[0], []).append(name)

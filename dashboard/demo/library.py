@@ -67,10 +67,8 @@ def stdlib_folder(target: Path, *, max_files: int = FILES) -> Path:
 
 def _ordered(library: Path) -> list[str]:
     """Return packages, then loose modules, by name; tests and data come last."""
-    names = []
-    for place, folders, files in os.walk(library):
-        folders[:] = [name for name in folders if name not in _LEFT_OUT and not name.startswith("config-")]
-        paths = [Path(place, file) for file in files if file.endswith((".py", ".txt", ".md", ".rst"))]
-        names += [path.relative_to(library).as_posix() for path in paths if os.access(path, os.R_OK)]
-    tops = {name: name.partition("/")[0] for name in names}
-    return sorted(names, key=lambda name: (tops[name] in _LAST, "/" not in name, name))
+    tops = [path for path in library.iterdir() if path.name not in _LEFT_OUT]
+    paths = [path for top in tops for path in (top, *top.rglob("*")) if path.suffix in (".py", ".txt", ".md", ".rst")]
+    names = [path.relative_to(library) for path in paths if os.access(path, os.R_OK)]
+    names.sort(key=lambda name: (name.parts[0] in _LAST, len(name.parts) == 1, name.as_posix()))
+    return [name.as_posix() for name in names]

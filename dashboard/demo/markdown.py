@@ -28,7 +28,8 @@ def place(file: str, line: int | None = None) -> str:
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table; numbers are right-aligned, empty without rows. Cells are Markdown already."""
     # Pipes are escaped; one behind a backslash is spelled out, because the two would cancel each other.
-    body = [[re.sub(r"(?<=\\)\|", "x7c", str(cell)).replace("|", "\\|") for cell in row] for row in rows]
+    texts = ([f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in rows)
+    body = [[re.sub(r"(?<=\\)\|", "x7c", text).replace("|", "\\|") for text in row] for row in texts]
     if not body:
         return ""
     numeric = [all(re.fullmatch(r"[\d., %–-]*", row[at]) for row in body) for at in range(len(head))]

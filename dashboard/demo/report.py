@@ -1,7 +1,8 @@
 """The report of the audit crew: the five lines that matter first, then a chapter for each lead. Pure."""
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
 from dashboard.demo import chapters
@@ -16,6 +17,7 @@ CHAPTERS: Final = {
     "Copied code": "duplicates",
     "Dependencies": "dependencies",
     "Documentation": "documentation",
+    "History": "history",
 }
 
 
@@ -24,15 +26,14 @@ def report(sections: dict[str, Section]) -> str:
 
     It is Markdown in which no name or text from the folder is markup or reaches a terminal as a control sequence.
     """
+
+    def chapter(name: str, key: str = "text") -> str:
+        absent = f"No result came from the part of the crew that does this ({name}).\n"
+        return str(sections[name][key]) if name in sections else absent
+
     under = sections.get("map", {}).get("under", "")
-    texts = {
-        heading: sections[name]["text"] if name in sections else _absent(name) for heading, name in CHAPTERS.items()
-    }
-    complexity = sections.get("metrics", {}).get("hot_files", {})
-    texts["History"] = (
-        chapters.history(sections["history"], complexity) if "history" in sections else _absent("history")
-    )
-    texts["What was skipped"] = sections["map"]["skipped"] if "map" in sections else _absent("map")
+    texts = {heading: chapter(name) for heading, name in CHAPTERS.items()}
+    texts["What was skipped"] = chapter("map", "skipped")
     texts["What failed"] = chapters.failures(sections.values())
     parts = [f"# Audit of {code(under)}" if under else "# Audit"]
     parts.append("\n".join(f"{at}. {line}." for at, line in enumerate(summary(sections), 1)))
@@ -43,12 +44,8 @@ def report(sections: dict[str, Section]) -> str:
 def summary(sections: dict[str, Section]) -> list[str]:
     """The five most urgent lines."""
     lines = {name: str(sections.get(name, {}).get("headline", "")) for name in CHAPTERS.values()}
-    complexity = sections.get("metrics", {}).get("hot_files", {})
-    busiest = chapters.churn_by_complexity(sections.get("history", {}) | {}, complexity)[:1]
-    if lines["metrics"] and busiest and busiest[0]["file"] in complexity:
-        lines["metrics"] += (
-            f". Complex and always changing: {place(busiest[0]['file'])} ({busiest[0]['commits']} commits)"
-        )
+    if lines["metrics"] and lines["history"]:
+        lines["metrics"] += f". {lines['history']}"
     if lines["documentation"] and lines["dependencies"]:
         lines["documentation"] += f"; {lines['dependencies']}"
     failed = sorted({failure["file"] for section in sections.values() for failure in section.get("failures", ())})
@@ -77,26 +74,20 @@ def sections_in(value: Any) -> dict[str, Section]:
 def _sections(value: Any) -> Iterator[Section]:
     if isinstance(value, dict) and "section" in value:
         yield value
-    elif isinstance(value, dict):
-        yield from _sections([*value.values()])
-    elif isinstance(value, Sequence) and not isinstance(value, str):
-        yield from (section for inner in value for section in _sections(inner))
+    elif isinstance(value, dict | list | tuple):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _sections(inner)
     elif isinstance(value, str) and "section" in value:
         yield from _sections([*_objects(value)])
 
 
 def _objects(text: str) -> Iterator[Any]:
     """JSON objects and arrays that stand one after the other in a text, with anything between them."""
-    decoder = json.JSONDecoder()
-    at = 0
-    while (at := min((start for start in (text.find("{", at), text.find("[", at)) if start >= 0), default=-1)) >= 0:
+    decoder, at = json.JSONDecoder(), 0
+    while match := re.compile(r"[{\[]").search(text, at):
         try:
-            value, at = decoder.raw_decode(text, at)
+            value, at = decoder.raw_decode(text, match.start())
         except ValueError:
-            at += 1
+            at = match.end()
         else:
             yield value
-
-
-def _absent(name: str) -> str:
-    return f"No result came from the part of the crew that does this ({name}).\n"

@@ -12,98 +12,78 @@ import tokenize
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 MAX_FILE_BYTES = 5_000_000
 """Larger files are not listed, and refused here."""
-_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
 
 
 class SourceRefused(Exception):
     """A file, relative to the audited folder, could not be read or understood; the reason is one line."""
 
     def __init__(self, name: str, reason: str) -> None:
-        super().__init__(f"{name}: {reason}")
+        super().__init__(name, reason)
         self.name = name
         self.reason = reason
 
-    def __reduce__(self) -> tuple[type["SourceRefused"], tuple[str, str]]:
-        """Cross a process boundary whole; the default would pass the joined message as the name."""
-        return SourceRefused, (self.name, self.reason)
-
-
-class PythonSource(NamedTuple):
-    """A parsed Python file."""
-
-    name: str
-    tree: ast.Module
-    guessed: bool
-    """The declared encoding did not fit and Latin-1 was taken instead."""
+    def __str__(self) -> str:
+        return f"{self.name}: {self.reason}"
 
 
 def read_bytes(folder: str, name: str) -> bytes:
     """The content of a regular file below a folder; raises SourceRefused."""
+
+    def opener(path: str, flags: int) -> int:
+        return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW)
+
     try:
-        descriptor = os.open(Path(folder, name), _FLAGS)
+        with open(Path(folder, name), "rb", opener=opener) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE_BYTES:
+                raise SourceRefused(name, f"no longer a regular file of at most {MAX_FILE_BYTES} bytes")
+            return file.read(MAX_FILE_BYTES)
     except OSError as error:
         raise SourceRefused(name, error.strerror or str(error)) from error
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise SourceRefused(name, "no longer a regular file")
-        if status.st_size > MAX_FILE_BYTES:
-            raise SourceRefused(name, f"larger than {MAX_FILE_BYTES} bytes")
-        return file.read(MAX_FILE_BYTES)
 
 
-def decode_python(name: str, data: bytes, *, guess: bool) -> tuple[str, str, bool]:
-    """Text, encoding and whether the encoding was guessed.
-
-    Where the declared encoding (or UTF-8) does not fit, Latin-1 is taken if `guess` says so; else it is refused.
-    """
+def decode(name: str, data: bytes) -> tuple[str, str]:
+    """Text and encoding as Python reads a file: UTF-8, or what is declared at the top; raises SourceRefused."""
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        return data.decode(encoding), encoding, False
+        return data.decode(encoding), encoding
     except (SyntaxError, UnicodeError, LookupError) as error:
-        if guess:
-            return data.decode("latin-1"), "latin-1", True
         raise SourceRefused(name, f"encoding: {error}") from error
 
 
-def read_python(folder: str, name: str, *, guess: bool = True) -> PythonSource:
-    """Read and parse one Python file; the reason of SourceRefused names the line."""
-    text, _, guessed = decode_python(name, read_bytes(folder, name), guess=guess)
+def read_python(folder: str, name: str, *, encoding: str | None = None) -> ast.Module:
+    """Parse one Python file, in its declared encoding if none is given; the reason of SourceRefused names the line."""
+    data = read_bytes(folder, name)
+    text = data.decode(encoding) if encoding else decode(name, data)[0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            tree = ast.parse(text.replace("\r\n", "\n").replace("\r", "\n"))
+            return ast.parse(text)
         except SyntaxError as error:
-            older = any(word in error.msg for word in ("print", "exec", "multiple exception"))
-            reason = f"syntax error in line {error.lineno or 0}: {error.msg}{' (Python 2?)' if older else ''}"
-            raise SourceRefused(name, reason) from error
-        except ValueError as error:
-            raise SourceRefused(name, f"not Python: {error}") from error
-        except (RecursionError, MemoryError) as error:
-            raise SourceRefused(name, f"nested too deeply for the parser ({type(error).__name__})") from error
-    return PythonSource(name, tree, guessed)
+            older = " (Python 2?)" if "print" in error.msg else ""
+            raise SourceRefused(name, f"syntax error in line {error.lineno or 0}: {error.msg}{older}") from error
 
 
 def over_files(value: dict[str, Any], examine: Callable[[str, str], dict[str, Any]]) -> dict[str, Any]:
     """Examine each file of a work item, `{"folder", "files": [...]}`.
 
-    Returns `{"entries", "failures": [{"file", "error"}]}`; an item of which every file is refused fails as its first
-    file does.
+    Returns `{"entries", "failures": [{"file", "error"}]}`, where each entry begins with its file; an item of which
+    every file is refused fails as its first file does.
     """
     entries: list[dict[str, Any]] = []
     refused: list[SourceRefused] = []
     for name in value["files"]:
         try:
-            entries.append(examine(value["folder"], name))
+            entries.append({"file": name} | examine(value["folder"], name))
         except SourceRefused as error:
             refused.append(error)
-        except RecursionError:
-            refused.append(SourceRefused(name, "nested too deeply to walk (RecursionError)"))
-        except ValueError as error:  # such as a number too long to be written
+        except (RecursionError, MemoryError) as error:
+            refused.append(SourceRefused(name, f"nested too deeply ({type(error).__name__})"))
+        except ValueError as error:  # such as null bytes, or a number too long to be written
             refused.append(SourceRefused(name, f"not understood: {error}"))
     if refused and not entries:
         raise refused[0]

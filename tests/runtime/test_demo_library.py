@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.demo import hazards, library, parse, scan
+from dashboard.demo import checks, library
 from dashboard.demo.files import list_files
 from dashboard.demo.library import ODD_FILES, FolderTaken, stdlib_folder
 
@@ -20,7 +20,7 @@ def test_the_files_that_no_parser_takes_fail_and_the_others_do_not(odd: Path) ->
 
     fast, thorough = (
         {row["file"] for row in parser({"folder": str(odd), "files": names})["failures"]}
-        for parser in (parse.fast, parse.thorough)
+        for parser in (checks.parse_fast, checks.parse_thorough)
     )
 
     assert fast == {"bad_encoding.py", "broken_syntax.py", "null_bytes.py", "python_two.py"}
@@ -28,7 +28,7 @@ def test_the_files_that_no_parser_takes_fail_and_the_others_do_not(odd: Path) ->
 
 
 def test_the_scouts_get_through_all_of_them_and_find_what_is_odd(odd: Path) -> None:
-    result = scan.thorough({"folder": str(odd), "files": list_files(odd).names()})
+    result = checks.scan_thorough({"folder": str(odd), "files": list_files(odd).names()})
 
     assert result["failures"] == []
     kinds = " ".join(note for entry in result["entries"] for note in entry["notes"])
@@ -37,7 +37,7 @@ def test_the_scouts_get_through_all_of_them_and_find_what_is_odd(odd: Path) -> N
 
 
 def test_the_hazardous_module_shows_several_rules(odd: Path) -> None:
-    [entry] = hazards.scan({"folder": str(odd), "files": ["hazards.py"]})["entries"]
+    [entry] = checks.find_hazards({"folder": str(odd), "files": ["hazards.py"]})["entries"]
 
     assert set(entry["counts"]) == {"bare except", "code from data", "mutable default", "note"}
 

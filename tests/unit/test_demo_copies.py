@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from dashboard.demo import chapters, copies
+from dashboard.demo import chapters, checks
 
 LONG = "def total(prices, limit):\n    price_sum = 0\n    for price in prices:\n        if price > limit:\n" + (
     "            price_sum += price * 2\n        else:\n            price_sum += price\n    print(prices, limit)\n"
@@ -18,7 +18,7 @@ def test_a_function_in_two_files_is_reported_whatever_its_layout_and_name(tmp_pa
     other = "# moved\n" + LONG.replace("def total", "def sum_up").replace("limit:\n", "limit:  # much\n")
     item = write(tmp_path, a=LONG, b=other, c=LONG.replace("* 2", "* 3"))
 
-    chapter = chapters.copies(copies.digests(item)["entries"], [])
+    chapter = chapters.copies(checks.digest_functions(item)["entries"], [])
 
     assert "| 9 | `total` | `a.py:1-9` | `b.py:2-10` |" in chapter["text"]
     assert "c.py" not in chapter["text"]
@@ -27,15 +27,14 @@ def test_a_function_in_two_files_is_reported_whatever_its_layout_and_name(tmp_pa
 def test_short_functions_are_equal_by_chance(tmp_path: Path) -> None:
     item = write(tmp_path, a="def f(x):\n    return x\n", b="def f(x):\n    return x\n")
 
-    assert chapters.same_functions(copies.digests(item)["entries"]) == []
+    assert chapters.same_functions(checks.digest_functions(item)["entries"]) == []
 
 
-def test_functions_of_different_files_that_differ_in_little_are_nearly_alike(tmp_path: Path) -> None:
-    item = write(tmp_path, a=LONG, b=LONG.replace("print", "log.warning"), c="x = (\n")
+def test_equal_lines_of_two_files_are_reported_with_their_place(tmp_path: Path) -> None:
+    item = write(tmp_path, a=LONG, b="# moved\n" + LONG.replace("def total", "def sum_up"), c="x = (\n")
+    names = ["a.py", "b.py", "c.py"]
 
-    result = copies.compare({"folder": item["folder"], "lefts": ["a.py", "c.py"], "rights": ["a.py", "b.py", "c.py"]})
+    compared = checks.compare_files({"folder": item["folder"], "lefts": names, "rights": names})
 
-    [row] = result["alike"]
-    assert result["pairs"] == 1
-    assert (row["left"], row["right"]) == (["a.py", "total", 1], ["b.py", "total", 1])
-    assert copies.MIN_SHARE <= row["share"] < 1
+    assert compared == {"pairs": 3, "blocks": [[8, "a.py", 2, "b.py", 3]]}
+    assert "| 8 | `a.py:2` | `b.py:3` |" in chapters.copies([], [compared])["text"]

@@ -3,25 +3,18 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.demo import chapters, hazards
-from dashboard.demo.hazards import findings
+from dashboard.demo import chapters, checks
 
 CASES = {
     "code from data": ("eval(x)", "eval('1 + 1')"),
     "bare except": ("try:\n    x\nexcept:\n    y", "try:\n    x\nexcept:\n    raise"),
-    "dropped exception": (
-        "try:\n    x\nexcept Exception:\n    pass",
-        "try:\n    x\nexcept KeyError:\n    pass",
-    ),
     "mutable default": ("def f(a=[]): return a", "def f(a=()): return a"),
-    "comparison": ("x == None", "x is None"),
-    "wildcard import": ("from a import *", "from a import b"),
 }
 
 
 @pytest.mark.parametrize("rule", CASES)
 def test_a_rule_finds_what_is_bad_and_leaves_what_is_good(rule: str) -> None:
-    bad, good = ([name for name, _, _ in findings(ast.parse(text))] for text in CASES[rule])
+    bad, good = ([name for name, _, _ in checks.hazards(ast.parse(text))] for text in CASES[rule])
 
     assert bad == [rule]
     assert good == []
@@ -31,7 +24,7 @@ def test_findings_carry_the_line_and_notes_are_found_in_any_text(tmp_path: Path)
     (tmp_path / "a.py").write_text("# TODO: more\neval(x)\n")
     (tmp_path / "b.md").write_text("FIXME\n")
 
-    python, prose = hazards.scan({"folder": str(tmp_path), "files": ["a.py", "b.md"]})["entries"]
+    python, prose = checks.find_hazards({"folder": str(tmp_path), "files": ["a.py", "b.md"]})["entries"]
 
     assert [(rule, line) for rule, line, _ in python["findings"]] == [("code from data", 2), ("note", 1)]
     assert [(rule, line) for rule, line, _ in prose["findings"]] == [("note", 1)]

@@ -2,8 +2,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from dashboard.demo import chapters, history
-from dashboard.demo.chapters import churn_by_complexity
+from dashboard.demo import history
 from dashboard.demo.history import Commit, commits_in, summary
 
 DAY_S = 86_400
@@ -29,42 +28,29 @@ def test_churn_authors_and_time_are_read_from_git(tmp_path: Path) -> None:
     commit(tmp_path, "ada", 1, a="1\n2\n")
     commit(tmp_path, "bob", 200, a="3\n")
 
-    found = history.read(str(tmp_path), "")
+    chapter = history.read(str(tmp_path), "")
 
-    assert (found["commits"], found["authors"], found["last_90_days"], found["one_author_files"]) == (3, 2, 1, 1)
-    assert found["churn"][0] == {"file": "a.py", "commits": 3, "lines": 5, "authors": 2}
-    assert found["last_s"] - found["first_s"] == 200 * DAY_S
-    assert history.read(str(tmp_path), "b.py")["commits"] == 1
+    assert "- 3 commits by 2 authors from 2023-11-14 to 2024-06-01\n" in chapter["text"]
+    assert "- 1 of 2 files were only ever touched by one person\n" in chapter["text"]
+    assert "| `a.py` | 3 | 5 | 2 |" in chapter["text"]
+    assert chapter["headline"] == "Changes most: `a.py` (3 commits)"
+    assert "- 1 commit by 1 author" in history.read(str(tmp_path), "b.py")["text"]
 
 
 def test_a_folder_without_history_says_why(tmp_path: Path) -> None:
-    assert "not a git repository" in history.read(str(tmp_path), "")["why_not"]
+    assert "not a git repository" in history.read(str(tmp_path), "")["text"]
 
 
 def test_names_with_blanks_newlines_and_binary_files_are_read() -> None:
     log = b"\x0110\x02A B\0\n1\t2\ta \n\xe9.py\0-\t-\tpicture.png\0\x0120\x02C\0"
 
     assert list(commits_in(log)) == [
-        Commit(10, "A B", (("a \n\\xe9.py", 3), ("picture.png", 0))),
-        Commit(20, "C", ()),
+        Commit(10, "A B", {"a \n\\xe9.py": 3, "picture.png": 0}),
+        Commit(20, "C", {}),
     ]
 
 
 def test_a_commit_of_no_time_or_of_one_that_no_calendar_has_is_reported() -> None:
     found = summary(list(commits_in(b"\x0199999999999999999\x02A\0\x01\x02B\0")))
 
-    assert "2 commits by 2 authors from 1970-01-01 to 9999-12-31" in chapters.history(found, {})
-
-
-def test_files_that_change_together_are_paired() -> None:
-    both = [Commit(at, "a", (("x.py", 1), ("y.py", 1))) for at in range(4)]
-    alone = [Commit(at, "a", (("z.py", 1),)) for at in range(4)]
-
-    assert summary(both + alone)["together"] == [{"left": "x.py", "right": "y.py", "commits": 4, "share": 1.0}]
-
-
-def test_hot_spots_are_complex_and_busy() -> None:
-    found = {"churn": [{"file": "busy.txt", "commits": 9}, {"file": "hot.py", "commits": 3}]}
-
-    assert [row["file"] for row in churn_by_complexity(found, {"hot.py": 40})] == ["hot.py", "busy.txt"]
-    assert [row["file"] for row in churn_by_complexity(found, {})] == ["busy.txt", "hot.py"]
+    assert "2 commits by 2 authors from 1970-01-01 to 9999-12-31" in found["text"]

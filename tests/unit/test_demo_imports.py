@@ -4,8 +4,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.demo import chapters, imports
-from dashboard.demo.imports import cycles
+from dashboard.demo import chapters, checks
+from dashboard.demo.chapters import cycles
 
 
 def entries(tmp_path: Path, **files: str) -> list[dict[str, Any]]:
@@ -13,7 +13,7 @@ def entries(tmp_path: Path, **files: str) -> list[dict[str, Any]]:
     for name, text in zip(names, files.values(), strict=True):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    found: list[dict[str, Any]] = imports.read({"folder": str(tmp_path), "files": names})["entries"]
+    found: list[dict[str, Any]] = checks.read_imports({"folder": str(tmp_path), "files": names})["entries"]
     return found
 
 

@@ -17,34 +17,33 @@ HOSTILE = st.text(st.sampled_from("ab/.|`*_[]<>#\\\n\r\x1b\x07\u202e\u200b\ud800
 
 def findings(name: str) -> dict[str, dict[str, Any]]:
     """Every section, as the leads make it, with one text wherever a text from the folder can stand."""
-    function = {"name": name, "line": 3, "lines": 70, "complexity": 12, "cognitive": 9, "nesting": 2}
-    alike = [{"share": 0.9, "left": [name, name, 1], "right": [name, name, 2]}]
+    function = {"name": name, "line": 3, "lines": 70, "complexity": 12, "nesting": 2}
     parsed: dict[str, Any] = {
-        "file": name, "depth": "thorough", "functions": 1, "classes": 0, "complexity": 12,
-        "hard": 1, "bins": [0, 0, 1, 0, 0], "top": [function], "guessed": True, "alike": alike,
+        "file": name, "depth": "thorough", "functions": 1, "classes": 0,
+        "hard": 1, "top": [function], "guessed": True,
     }  # fmt: skip
     scanned = {
         "file": name, "language": "Python", "encoding": "UTF-8", "bytes": 2000, "notes": [name], "lines": 90,
         "comments": 2, "sha": "0",
     }  # fmt: skip
-    commits = [Commit(at, name, ((name, 1), (f"{name}2", 1))) for at in range(5)]
+    commits = [Commit(at, name, {name: 1, f"{name}2": 1}) for at in range(5)]
     digested = [{"file": file, "functions": [["0", name, 1, 9]]} for file in (name, f"{name}2")]
     imported: dict[str, Any] = {"file": "a.py", "always": ["b", name], "later": []}
     cycle = [imported, {"file": "b.py", "always": ["a"], "later": []}]
-    prose = {"file": name, "kind": "prose", "words": 1, "problems": [[1, name]]}
+    prose = {"file": name, "kind": "prose", "words": 1, "dead": [[1, name]]}
     python = {
-        "file": name, "kind": "python", "module": True, "public": 1, "documented": 0, "problems": [],
-        "bare": [[1, name, 20]],
+        "file": name, "kind": "python", "module": True, "public": 1, "documented": 0,
+        "bare": [[20, name, 1]],
     }  # fmt: skip
     listing = AuditedFiles([name], [(name, name), (f"{name}2", name)])
     sections: dict[str, dict[str, Any]] = {
         "map": chapters.what_is_here([scanned, {**scanned, "file": f"{name}2"}], listing) | {"under": name},
         "metrics": chapters.hot_spots([parsed], [name]),
         "hazards": chapters.hazards([{"file": name, "counts": {name: 1}, "findings": [[name, 1, name]]}]),
-        "duplicates": chapters.copies(digested, [{"pairs": 1, "alike": alike}]),
+        "duplicates": chapters.copies(digested, [{"pairs": 1, "blocks": [[9, name, 1, name, 2]]}]),
         "dependencies": chapters.dependencies(cycle),
         "documentation": chapters.documentation([prose, python], [name]),
-        "history": history.summary(commits),
+        "history": {**history.summary(commits)},
     }
     for section, values in sections.items():
         values.update(section=section, cut_short=False, failures=[{"file": name, "error": f"{name}: {name}"}])
@@ -107,7 +106,7 @@ def test_a_folder_without_anything_to_find_makes_a_report_too() -> None:
         "duplicates": chapters.copies([], []),
         "dependencies": chapters.dependencies([]),
         "documentation": chapters.documentation([], []),
-        "history": {"why_not": "no commit"},
+        "history": {"headline": "", "text": "No commit."},
     }
     text = report({name: {**found, "section": name} for name, found in empty.items()})
 

@@ -28,10 +28,9 @@ def folder(tmp_path: Path) -> Path:
     [
         ("audit", ""),
         ("", ""),
-        ("Audit everything", ""),
+        ("Audit", ""),
         ("audit .", ""),
         ("audit json", "json"),
-        ("audit the json package", "json"),
         ("audit json/decoder.py", "json/decoder.py"),
         ("audit decoder", "json/decoder.py"),
         ("audit json.decoder", "json/decoder.py"),
@@ -50,15 +49,10 @@ def test_the_absolute_path_of_the_folder_is_the_folder(folder: Path) -> None:
     assert target_of(f"audit {folder / 'json'}", str(folder)).under == "json"
 
 
-@pytest.mark.parametrize("path", ["..", "/", "/etc/passwd", "json/../../outside", "way-out", "the ../outside", "a\0b"])
+@pytest.mark.parametrize("path", ["..", "/", "/etc/passwd", "json/../../outside", "way-out", "../outside", "a\0b"])
 def test_nothing_outside_the_folder_is_audited(folder: Path, path: str) -> None:
     with pytest.raises(RequestRefused, match="is outside the folder of this crew"):
         target_of(f"audit {path}", str(folder))
-
-
-def test_a_name_that_is_not_there_is_answered_with_near_ones(folder: Path) -> None:
-    with pytest.raises(RequestRefused, match=r"near: json/decoder\.py$"):
-        target_of("audit decodr", str(folder))
 
 
 @pytest.mark.parametrize("name", ["n" * 300, "b.txt/c"], ids=["too long", "inside a file"])
