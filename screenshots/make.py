@@ -17,7 +17,7 @@ from textual.pilot import Pilot
 
 from dashboard.app.app import QuarterdeckApp
 from dashboard.cli.demo import crew_file
-from dashboard.cli.trust import allow
+from dashboard.cli.trust import allow, assign
 from dashboard.demo.library import stdlib_folder
 from dashboard.engines.process import Detached, end, end_bound_engine, start_engine, wait_until_up
 from engine.core.commands import Submit
@@ -80,8 +80,10 @@ def engine_at_work(folder: Path, files: int) -> Iterator[Detached]:
         client = Client(DB)
         file = read_team(crew_file())
         allow(TeamCode(file))
-        client.perform(file.load_command(folder=library), LOADED_WITHIN_S)
-        client.perform(Submit(request="audit"), LOADED_WITHIN_S)
+        assign(file, DB, library)
+        for command in (file.load_command(folder=library), Submit(request="audit")):
+            reply = client.perform(command, LOADED_WITHIN_S)
+            assert reply.status == "applied", reply.reason
         yield engine
     finally:
         if engine.process.poll() is None:
