@@ -163,11 +163,11 @@ async def when_it_is_done(app: QuarterdeckApp, pilot: Pilot[int], taken: dict[st
         taken[place] = drawn(app)
     await go(app, pilot, "network")
     swapped = next(mark for mark in app.feed.activity.marks if mark.glyph == "◆")
-    app.goto_time(swapped.at_ms)
+    app.past.goto_time(swapped.at_ms)
     await until(pilot, lambda: app.view.past is not None, "the past")
     await settle(pilot, 1.2)
     taken["past"] = drawn(app)
-    app.live()
+    app.past.live()
 
 
 async def on_a_large_terminal(app: QuarterdeckApp, pilot: Pilot[int], taken: dict[str, str]) -> None:
@@ -190,7 +190,7 @@ async def after_a_kill(app: QuarterdeckApp, pilot: Pilot[int], taken: dict[str, 
     await at_work(app, pilot)
     end(engine)
     await until(pilot, lambda: app.feed.engine is not None and not app.feed.engine.alive, "the engine's end")
-    await until(pilot, lambda: app.message is None, "the end of what was said before")
+    await until(pilot, lambda: app.messages.current is None, "the end of what was said before")
     await settle(pilot, FADED_S)
     taken["killed"] = drawn(app)
 

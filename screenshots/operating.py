@@ -48,7 +48,7 @@ def busy(app: QuarterdeckApp, name: str) -> bool:
 
 def said(app: QuarterdeckApp) -> str:
     """The status line."""
-    return app.message.text if app.message is not None else ""
+    return app.messages.current.text if app.messages.current is not None else ""
 
 
 def drawn(app: QuarterdeckApp) -> str:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from textual.screen import Screen
 
-from dashboard.deck.deck import Deck, IgnoreStaleResize, LiveScreen, deck_of
+from dashboard.deck.deck import Deck, deck_of
+from dashboard.deck.live_screen import IgnoreStaleResize, LiveScreen
 from dashboard.views.changes.targets import Find, Target, agent_behind, find_target, supervisor_behind
 from dashboard.views.words.absent import untouchable
 from dashboard.views.words.amounts import pluralize
@@ -109,7 +110,7 @@ class ActionScreen(LiveScreen, IgnoreStaleResize, Screen[None]):
         return untouchable(self.state, self.id_at_cursor(whole=True)) or "choose a row first"
 
     def warn(self, text: str) -> None:
-        self.deck.say(text, "warn")
+        self.deck.messages.say(text, "warn")
 
     def warn_of_marks(self, action_name: str) -> None:
         """Warn that an action is for one row."""
@@ -118,7 +119,7 @@ class ActionScreen(LiveScreen, IgnoreStaleResize, Screen[None]):
 
     def show_dialog(self, dialog: "Dialog") -> None:
         """Open a dialog, and send the command that it returns."""
-        self.app.push_screen(dialog, lambda command: self.deck.send_command(command, receive=dialog.handle_outcome))
+        self.app.push_screen(dialog, lambda command: self.deck.commands.send(command, receive=dialog.handle_outcome))
 
     def require_target(self, name: str | None, find: Find = find_any) -> Target | None:
         """Return the object that `find` resolves a name to, or the one under the cursor; warn if there is none."""
@@ -188,7 +189,7 @@ class Action:
 
     def call(self, screen: ActionScreen, line: CommandLine) -> None:
         """Perform the action if it is allowed."""
-        if self.writes and not screen.deck.can_write():
+        if self.writes and not screen.deck.access.can_write():
             return
         takes_one = self.writes and self.targets is not None and not self.for_marked
         if takes_one and line.word() is None and screen.marked_keys():

@@ -30,11 +30,11 @@ def _swap(screen: ActionScreen, line: CommandLine) -> None:
     def send(command: Command | None) -> None:
         if command is not None:
             screen.unmark()
-        screen.deck.send_command(command)
+        screen.deck.commands.send(command)
 
     choice = with_ or line.word(1)
     is_path = choice is not None and choice not in screen.state.registry
-    if is_path and not screen.deck.has_local_access("a path; swap with a file in a shell: quarterdeck swap"):
+    if is_path and not screen.deck.access.has_local_access("a path; swap with a file in a shell: quarterdeck swap"):
         return
     if agent_ids and None not in candidate_ids and _is_mode(screen, line):
         dialog = dialogs.swap.SwapDialog(*agent_ids, choice=choice, mode=line.option("mode"))
@@ -100,7 +100,7 @@ def _pause(stop: bool | None, screen: ActionScreen, line: CommandLine) -> None:
         return
     if stop is None:
         stop = not (member.paused or is_in_trouble(state, target.id))
-    screen.deck.send_command(Pause(target=target.reference) if stop else Resume(target=target.reference))
+    screen.deck.commands.send(Pause(target=target.reference) if stop else Resume(target=target.reference))
 
 
 def _pausable(state: State, _before: str) -> list[str]:
@@ -137,7 +137,7 @@ AGENTS = (
     Action(
         name="undo",
         key="u",
-        run=lambda screen, line: screen.deck.undo(line.word()),
+        run=lambda screen, line: screen.deck.commands.undo(line.word()),
         writes=True,
         arguments="[COMMAND]",
         key_help="undo the last change, where nothing has changed since",

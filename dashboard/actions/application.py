@@ -4,8 +4,9 @@ from functools import partial
 
 from dashboard import dialogs
 from dashboard.actions.action import Action, ActionScreen, CommandLine, one_of
-from dashboard.deck.places import keys, places
-from dashboard.user.theme import NAMES
+from dashboard.deck.places import HOME, keys, places
+from dashboard.user.settings import settings_path_text
+from dashboard.user.theme import NAMES, THEMES
 from dashboard.user.typed_paths import path_typed
 from dashboard.views.header import program_line, shell_command
 from dashboard.views.inbox import place_of
@@ -20,7 +21,7 @@ def _go_to_next_need(screen: ActionScreen, _line: CommandLine) -> None:
     """Go to the next object that waits for a person; questions, in the inbox, come first."""
     waiting = needs_person(screen.state)
     if not waiting:
-        screen.deck.say("nothing waits for you", "done")
+        screen.deck.messages.say("nothing waits for you", "done")
         return
     selected_key = screen.selected_key()
     place = waiting.index(selected_key) + 1 if selected_key in waiting else 0
@@ -31,17 +32,17 @@ def _go_to_next_need(screen: ActionScreen, _line: CommandLine) -> None:
 def _engine(screen: ActionScreen, _line: CommandLine) -> None:
     situation = screen.deck.view.situation
     info = situation.engine
-    if screen.deck.in_past:
+    if screen.deck.past.is_shown:
         screen.warn(fill_keys(PAST_REFUSAL))
     elif situation.trouble is not None:
-        screen.deck.say(situation.trouble, "error")
+        screen.deck.messages.say(situation.trouble, "error")
     elif not situation.is_loaded:
         screen.warn(_NOT_CHECKED)
     elif info is not None and info.alive and not info.hung:
         screen.show_dialog(dialogs.engine.LeadingDialog())
     elif (line := program_line(screen.state)) is not None:
         screen.warn(line)
-    elif screen.deck.can_write() and screen.deck.has_local_access(
+    elif screen.deck.access.can_write() and screen.deck.access.has_local_access(
         f"an engine is started in a shell: {shell_command(situation)}"
     ):
         screen.app.push_screen(dialogs.engine.EngineDialog())
@@ -60,22 +61,44 @@ def _hand_over(screen: ActionScreen, line: CommandLine) -> None:
 
 def _export(screen: ActionScreen, line: CommandLine) -> None:
     path = line.word()
-    if screen.deck.in_past:
+    if screen.deck.past.is_shown:
         text = "an export holds the newest state: <live:L> goes back to live; <fork:F> makes a file of this moment"
         screen.warn(fill_keys(text))
     elif path is None:
         screen.app.push_screen(dialogs.files.ExportDialog(screen.deck.path))
-    elif screen.deck.has_local_access("a path; <export:x> sends the archive to the browser"):
-        screen.deck.export(path_typed(path))
+    elif screen.deck.access.has_local_access("a path; <export:x> sends the archive to the browser"):
+        screen.deck.files.export(path_typed(path))
 
 
 def _import(screen: ActionScreen, line: CommandLine) -> None:
-    if line.word() is None or screen.deck.has_local_access("a path; <import:i> asks for a file of the browser"):
+    if line.word() is None or screen.deck.access.has_local_access("a path; <import:i> asks for a file of the browser"):
         screen.show_dialog(dialogs.files.ImportDialog(screen.deck.path, line.word() or ""))
 
 
 def _go_to_place(place: str, screen: ActionScreen, _line: CommandLine) -> None:
     screen.deck.action_go(place)
+
+
+def _set_theme(screen: ActionScreen, line: CommandLine) -> None:
+    """Change the theme, to the next one if no name is given."""
+    deck, names, name = screen.deck, [*THEMES], line.word()
+    if name is not None and name not in THEMES:
+        screen.warn(f"there is no theme {name!r}; there are {', '.join(names)}")
+        return
+    current = next(key for key, theme in THEMES.items() if theme.name == deck.theme)
+    chosen = name or names[(names.index(current) + 1) % len(names)]
+    deck.theme = THEMES[chosen].name
+    if deck.access.in_browser:
+        deck.habits.remember_theme(chosen)
+    where = "" if deck.access.in_browser else settings_path_text()
+    deck.messages.say(f'{chosen} · to keep it: theme = "{chosen}" in {where}' if where else chosen)
+
+
+def _begin_tour(screen: ActionScreen, _line: CommandLine) -> None:
+    deck = screen.deck
+    deck.action_go(HOME)
+    deck.tour.begin(HOME)
+    deck.call_after_refresh(lambda: deck.tour.follow(deck.view, deck.clock()))
 
 
 APPLICATION = (
@@ -120,7 +143,7 @@ APPLICATION = (
     Action(name="who needs me", key="exclamation_mark", run=_go_to_next_need),
     Action(
         name="theme",
-        run=lambda screen, line: screen.deck.set_theme(line.word()),
+        run=_set_theme,
         targets=one_of(*NAMES),
         arguments=f"[{'|'.join(NAMES)}]",
         about="change the colours",
@@ -147,7 +170,7 @@ APPLICATION = (
     Action(
         name="tour",
         key="f2",
-        run=lambda screen, line: screen.deck.begin_tour(),
+        run=_begin_tour,
         key_help="a tour of the dashboard in a minute",
         about="show the dashboard step by step, in a minute",
     ),

@@ -31,6 +31,6 @@ def _open_bulk_dialog(screen: ActionScreen, bulk: Bulk, dialog: "BulkDialog") ->
     def send(command: Command | None) -> None:
         if command is not None:
             screen.unmark()
-            screen.deck.send_commands(bulk, dialog.chosen_commands)
+            screen.deck.commands.send_all(bulk, dialog.chosen_commands)
 
     screen.app.push_screen(dialog, send)

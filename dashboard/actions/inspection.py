@@ -34,7 +34,7 @@ def _copy(screen: ActionScreen, _line: CommandLine) -> None:
     length = pluralize(min(len(text), MAX_COPIED_CHARACTERS), "character")
     if len(text) > MAX_COPIED_CHARACTERS:
         length += f"; the first {MAX_COPIED_CHARACTERS:,} of {len(text):,}"
-    screen.deck.say(f"✓ copied {description}, {length}", "done")
+    screen.deck.messages.say(f"✓ copied {description}, {length}", "done")
 
 
 INSPECTION = (

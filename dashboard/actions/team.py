@@ -245,7 +245,7 @@ def _request(screen: ActionScreen, line: CommandLine) -> None:
         screen.show_dialog(dialogs.request.RequestDialog(receiver(screen.state, screen.target())))
         return
     try:
-        screen.deck.send_command(_submit(request, line, screen.deck.view.now_ms))
+        screen.deck.commands.send(_submit(request, line, screen.deck.view.now_ms))
     except Mistyped as error:
         screen.warn(str(error))
 
@@ -290,7 +290,7 @@ def _add(screen: ActionScreen, line: CommandLine) -> None:
     if (name := line.word()) is None:
         screen.warn("add FILE: which file?")
         return
-    if not screen.deck.has_local_access("a path; add agents in a shell: quarterdeck add"):
+    if not screen.deck.access.has_local_access("a path; add agents in a shell: quarterdeck add"):
         return
     try:
         spec_file = read_spec_file(file := path_typed(name))
@@ -305,8 +305,8 @@ def _add(screen: ActionScreen, line: CommandLine) -> None:
         command = commands.AddAgent(supervisor=under, spec=spec_file.agents[0], also=spec_file.agents[1:])
 
     def add(answer: object) -> None:
-        if answer is not None and deck.trust_code(spec_file.references, spec_file.path, spec_file.sha256):
-            deck.send_command(command)
+        if answer is not None and deck.trust.trust_code(spec_file.references, spec_file.path, spec_file.sha256):
+            deck.commands.send(command)
 
     if not spec_file.references:
         add(command)

@@ -20,15 +20,15 @@ def _go_to_moment(screen: ActionScreen, line: CommandLine) -> None:
         screen.warn(str(error))
         return
     if isinstance(moment, Seq):
-        screen.deck.goto_seq(moment)
+        screen.deck.past.goto_seq(moment)
     else:
-        screen.deck.goto_time(moment)
+        screen.deck.past.goto_time(moment)
 
 
 def _go_to_event(screen: ActionScreen, _line: CommandLine) -> None:
     seq = screen.id_at_cursor()
     if seq.isdigit():
-        screen.deck.goto_seq(int(seq))
+        screen.deck.past.goto_seq(int(seq))
     else:
         screen.warn(
             fill_keys("choose an event: <back here:b> shows the team as it was after it; :at goes to any moment")
@@ -40,7 +40,7 @@ def _fork(screen: ActionScreen, line: CommandLine) -> None:
         screen.warn("nothing has happened yet that a fork could go on from")
         return
     target = line.word()
-    if target is None or screen.deck.has_local_access("a path; <fork:F> sends the fork to the browser"):
+    if target is None or screen.deck.access.has_local_access("a path; <fork:F> sends the fork to the browser"):
         screen.app.push_screen(dialogs.fork.ForkDialog(screen.deck.path, target))
 
 
@@ -63,35 +63,37 @@ TIME_TRAVEL = (
         name="mark before",
         key="left_square_bracket",
         label="time",
-        run=lambda screen, line: screen.deck.goto_mark(-1),
+        run=lambda screen, line: screen.deck.past.goto_mark(-1),
         key_text="[  ]",
         key_help="go back in time to the mark before, on to the next: swaps, strategies, failures, questions",
     ),
-    Action(name="next mark", key="right_square_bracket", run=lambda screen, line: screen.deck.goto_mark(1)),
+    Action(name="next mark", key="right_square_bracket", run=lambda screen, line: screen.deck.past.goto_mark(1)),
     Action(
         name="minute before",
         key="left_curly_bracket",
-        run=lambda screen, line: screen.deck.step_time(-MINUTE_MS),
+        run=lambda screen, line: screen.deck.past.step_time(-MINUTE_MS),
         key_text="{  }",
         key_help="go a minute back, a minute on; in the past , and . go by single events",
     ),
-    Action(name="next minute", key="right_curly_bracket", run=lambda screen, line: screen.deck.step_time(MINUTE_MS)),
+    Action(
+        name="next minute", key="right_curly_bracket", run=lambda screen, line: screen.deck.past.step_time(MINUTE_MS)
+    ),
     Action(
         name="freeze",
         key="t",
-        run=lambda screen, line: screen.deck.freeze(),
+        run=lambda screen, line: screen.deck.past.freeze(),
         key_help="stand still at this moment; again: go on",
         about="stand still at this moment",
     ),
     Action(
         name="play",
         key="p",
-        run=lambda screen, line: screen.deck.play(),
+        run=lambda screen, line: screen.deck.past.play(),
         key_help="in the past: play, and stop; ( and ) slower and faster, 1 to 64 times",
         about="let the past go on",
     ),
-    Action(name="slower", key="left_parenthesis", run=lambda screen, line: screen.deck.play_faster(-1)),
-    Action(name="faster", key="right_parenthesis", run=lambda screen, line: screen.deck.play_faster(1)),
+    Action(name="slower", key="left_parenthesis", run=lambda screen, line: screen.deck.past.play_faster(-1)),
+    Action(name="faster", key="right_parenthesis", run=lambda screen, line: screen.deck.past.play_faster(1)),
     Action(
         name="at",
         run=_go_to_moment,
@@ -125,7 +127,7 @@ TIME_TRAVEL = (
     Action(
         name="live",
         key="L",
-        run=lambda screen, line: screen.deck.live(),
+        run=lambda screen, line: screen.deck.past.live(),
         key_help="back to live",
         about="back to the newest event",
     ),

@@ -34,13 +34,13 @@ def _retry(screen: ActionScreen, line: CommandLine) -> None:
         return
     word = line.word()
     if word is not None and _is_forgotten_run(screen.state, id_in(word)):
-        screen.deck.send_command(RetryWork(target=word))
+        screen.deck.commands.send(RetryWork(target=word))
         return
     target = screen.require_target(word, find_work)
     if target is None:
         return
     if target.kind == "task" or screen.state.summary(target.id) is not None:
-        screen.deck.send_command(RetryWork(target=target.id))
+        screen.deck.commands.send(RetryWork(target=target.id))
     else:
         screen.warn(f"{target.label} cannot be retried; a task or a finished run can")
 
@@ -53,7 +53,7 @@ def _is_forgotten_run(state: State, run_id: str) -> bool:
 
 def _replay(screen: ActionScreen, line: CommandLine) -> None:
     target = screen.require_target(line.word(), find_work)
-    if target is None or not screen.deck.has_local_access(
+    if target is None or not screen.deck.access.has_local_access(
         "it may import the code of agents; in a shell: quarterdeck replay RUN"
     ):
         return
@@ -209,7 +209,7 @@ def _ask_for_answer(screen: ActionScreen, ids: Sequence[str], option: str | None
     def send(command: Command | None) -> None:
         if command is not None:
             screen.unmark()
-        screen.deck.send_command(command, receive=receive)
+        screen.deck.commands.send(command, receive=receive)
 
     screen.app.push_screen(dialog, send)
 
@@ -219,7 +219,7 @@ def _revoke(screen: ActionScreen, line: CommandLine) -> None:
     if grant is None:
         screen.warn(f"revoke GRANT: which one? {', '.join(screen.state.grants) or 'nothing is granted'}")
     else:
-        screen.deck.send_command(RevokeGrant(grant=grant))
+        screen.deck.commands.send(RevokeGrant(grant=grant))
 
 
 def _steerable(state: State, before: str) -> list[str]:

@@ -10,6 +10,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from textual import events
 from textual.app import App
 from textual.binding import Binding
 from textual.command import CommandPalette
+from textual.geometry import Offset
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Input
@@ -27,12 +29,14 @@ from dashboard import dialogs
 from dashboard.actions import give_keys
 from dashboard.app.guide import Guide
 from dashboard.app.navigation import visit
-from dashboard.app.touring import Touring
+from dashboard.app.observation import observe
 from dashboard.clean import clean
-from dashboard.deck.deck import LiveScreen
-from dashboard.deck.pace import FLUSH_S, KEY_S, STEP_S, Pace
+from dashboard.deck.deck import Deck
+from dashboard.deck.live_screen import LiveScreen
+from dashboard.deck.pace import FLUSH_S, KEY_S, STEP_S
 from dashboard.deck.places import HOME, places, screen_class_of
 from dashboard.deck.terminal import TerminalSignals
+from dashboard.deck.touring import Touring
 from dashboard.deck.view_state import make_view_state
 from dashboard.frame.frame import Frame
 from dashboard.frame.table_screen import TableScreen
@@ -53,8 +57,6 @@ INTERRUPT_S = 3.0
 """A second ctrl+c within this time quits."""
 COLLECT_S = 60.0
 """How often a full garbage collection runs, in seconds; it takes about 50 ms, and automatic ones are off."""
-SAID_MS, HEARD_MS = 6_000, 2_000
-"""How long a message stays, and how long before another may take its place unasked, in milliseconds."""
 _WARMED = (
     "engine.supervisor.client",
     "dashboard.frame.page_screen",
@@ -77,7 +79,7 @@ def wall_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class QuarterdeckApp(Touring):
+class QuarterdeckApp(Deck):
     """The dashboard of one database."""
 
     TITLE = "Quarterdeck"
@@ -90,6 +92,8 @@ class QuarterdeckApp(Touring):
         Binding("comma", "step_past(-1)", "event before", show=False, priority=True),
         Binding("full_stop", "step_past(1)", "next event", show=False, priority=True),
         Binding("p", "play_past", "play", show=False, priority=True),
+        Binding("space,right", "go_on_touring", "next step", show=False, priority=True),
+        Binding("escape", "leave_tour", "leave the tour", show=False, priority=True),
         Binding(DISMISS, "dismiss_tip", "another suggestion", show=False),
     ]
 
@@ -115,12 +119,13 @@ class QuarterdeckApp(Touring):
         self._ask_engine = ask_engine
         self._guide = Guide() if tips else None
         self._shows_defects = debug
-        self._opens_at = place
+        self.opens_at = place
+        """The place to open once the team has been read; None after that."""
         self._news = News()
         self._frame_key: tuple[object, ...] = ()
         self._stale = False
-        self._pace = Pace()
-        self.feed.is_answering = lambda: self._pace.is_answering
+        self.feed.is_answering = lambda: self.pace.is_answering
+        self.tour = Touring(self.habits, self.messages, observe=partial(observe, self), show=self.show)
         self._frames: dict[str, Frame] = {}
         self._behind_enter: list[events.Key] | None = None
         """Keys that arrived after `enter` while it is opening a row or line; None if it is not."""
@@ -129,6 +134,20 @@ class QuarterdeckApp(Touring):
         """Suspends painting until the first screen has been laid out and drawn."""
         give_keys(self.settings.keys, self.settings.key_signs)
         self.view = self._make_view()
+
+    @property
+    def cursor_position(self) -> Offset:
+        """Position of the text cursor, where an input method shows its composition.
+
+        Computed here, because Textual updates it when the text changes but not when the widget moves.
+        """
+        line = self.focused if self.screen_stack else None
+        offset: Offset = getattr(line, "cursor_screen_offset", Offset())
+        return offset
+
+    @cursor_position.setter
+    def cursor_position(self, offset: Offset) -> None:
+        pass
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return DARK.variables
@@ -155,12 +174,12 @@ class QuarterdeckApp(Touring):
             self.animation_level = "none"  # what screens and Textual itself ask
         self.set_keymap(dict(self.settings.keys))
         if self.settings.problem:
-            self.say(self.settings.problem, "warn")
+            self.messages.say(self.settings.problem, "warn")
         self.feed.start()
         self.set_interval(FLUSH_S, self._tick)
         self.set_timer(WARM_S, lambda: self.run_worker(warm, thread=True))
         self.set_interval(COLLECT_S, self.collect)
-        if not (self.is_headless or self.in_browser):
+        if not (self.is_headless or self.access.in_browser):
             # Ended at once, it would leave the terminal in raw mode, reporting the mouse to the shell.
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.exit, 128 + signal.SIGTERM)
 
@@ -171,18 +190,18 @@ class QuarterdeckApp(Touring):
 
     def collect(self) -> None:
         """Collect reference cycles, such as nodes of old styles: half a megabyte each time a screen is reopened."""
-        if self._pace.key_is_first:
+        if self.pace.key_is_first:
             self.set_timer(KEY_S, self.collect)
         else:
             collect_all()
 
     def on_unmount(self) -> None:
         self._terminal.leave()
-        self.playback.leave()
+        self.past.playback.leave()
         self.feed.stop()
 
     def _tell_terminal(self, text: str) -> None:
-        if not (self.is_headless or self.in_browser):
+        if not (self.is_headless or self.access.in_browser):
             write_to_terminal(self, text)
 
     async def _tick(self) -> None:
@@ -190,27 +209,27 @@ class QuarterdeckApp(Touring):
         self._unpainted.close()
         if self._opening is not None:
             return
-        if not self._pace.is_answering:
+        if not self.pace.is_answering:
             for screen in self._visible():
                 screen.run_deferred()  # a key that changed nothing else had no frame
-        changed = await self._pace.fold(self.feed)
-        self._stale |= changed and not self.in_past
+        changed = await self.pace.fold(self.feed)
+        self._stale |= changed and not self.past.is_shown
         if self._is_free and self.update_surroundings(changed=False):
             view = self._make_view(self.view)
-            await self._pace.give_way()
+            await self.pace.give_way()
             if self._is_free:
                 await self._redraw_in_steps(view)
         elif not changed:
             return
-        await self._pace.give_way()
-        if not self._pace.key_is_first:
+        await self.pace.give_way()
+        if not self.pace.key_is_first:
             collect_young()
 
     @property
     def _is_free(self) -> bool:
         """Whether the screens can be redrawn now: neither a key nor the terminal has to be waited for."""
         # No redraw while a screen opens: its object could be gone. There is no screen while the app closes.
-        waits = self._opening is not None or self._pace.key_is_first or is_output_waiting(self)
+        waits = self._opening is not None or self.pace.key_is_first or is_output_waiting(self)
         return bool(self.screen_stack) and not waits
 
     def begin(self) -> None:
@@ -226,16 +245,15 @@ class QuarterdeckApp(Touring):
 
     def update_surroundings(self, *, changed: bool) -> bool:
         """Update everything beside the state; return whether a redraw is due."""
-        now_ms = self._clock()
-        moved, in_past = self.advance_past(now_ms), self.in_past
-        self.update_summaries(now_ms)
-        self.follow_tour()
-        if self.message is not None and not 0 <= now_ms - self._said_ms <= SAID_MS:
-            self.message = None
-        if self.message is None or now_ms - self._said_ms > HEARD_MS:
+        now_ms = self.clock()
+        moved, in_past = self.past.advance(now_ms), self.past.is_shown
+        self.history.update(now_ms)
+        self.tour.follow(self.view, now_ms)
+        self.messages.expire(now_ms)
+        if self.messages.may_replace(now_ms):
             news = self._news.of(self.feed.state, caught_up=self.feed.has_polled and not self.feed.behind)
             if news is not None and not in_past:
-                self.say(news.text, news.tone)
+                self.messages.say(news.text, news.tone)
         if self._guide is not None:
             self.tip = self._guide.look(self, now_ms)
         self._stale |= moved if in_past else changed or self.feed.live != self.view.live
@@ -258,7 +276,7 @@ class QuarterdeckApp(Touring):
                 self._show(screen, by_clock=by_clock)
             elif screen.is_there:
                 screen.update_body(view)
-                await self._pace.give_way()
+                await self.pace.give_way()
                 if screen.is_there:
                     screen.update_surroundings(self.view)
                     screen.update_engine(self.view)
@@ -266,55 +284,57 @@ class QuarterdeckApp(Touring):
 
     def _set_view(self, view: ViewState) -> bool:
         """Replace the view; return whether only the clock has changed."""
-        old_frame_key, self._frame_key = self._frame_key, self._frame_key_at(self._clock())
+        old_frame_key, self._frame_key = self._frame_key, self._frame_key_at(self.clock())
         by_clock = old_frame_key[1:] == self._frame_key[1:] and view.counts is self.view.counts and not self._stale
         self._stale = False
-        self._pace.note_redraw()
+        self.pace.note_redraw()
         self.view = view
-        if not self.in_past:
+        if not self.past.is_shown:
             self._terminal.update(self._team_name(), len(view.counts.needs_person))
         return by_clock
 
     def _open_place(self) -> None:
         """Open the requested place once the team has been read."""
         situation = self.view.situation
-        if self._opens_at is not None and situation.is_loaded and not situation.opening:
-            place, self._opens_at = self._opens_at, None
+        if self.opens_at is not None and situation.is_loaded and not situation.opening:
+            place, self.opens_at = self.opens_at, None
             visit(self, place)
 
     @property
     def _should_redraw(self) -> bool:
         """Whether a redraw between two full seconds is allowed: with reduced motion it is not."""
-        return self.animation_level != "none" and self._pace.should_redraw
-
-    def should_paint(self) -> bool:
-        return self._pace.should_paint()
-
-    @property
-    def is_answering(self) -> bool:
-        return self._pace.is_answering
+        return self.animation_level != "none" and self.pace.should_redraw
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Enable the keys of the time bar only in the past and outside of input fields."""
+        """Enable the keys of the time bar only in the past, those of the tour in it; neither in input fields."""
+        is_free = isinstance(self.screen, Frame) and not isinstance(self.focused, Input)
         if action in ("step_past", "play_past"):
-            return self.in_past and isinstance(self.screen, Frame) and not isinstance(self.focused, Input)
+            return self.past.is_shown and is_free
+        if action in ("go_on_touring", "leave_tour"):
+            return self.tour.takes(action) and is_free
         return super().check_action(action, parameters)
 
     def action_step_past(self, by: int) -> None:
-        self.step_events(by)
+        self.past.step_events(by)
 
     def action_play_past(self) -> None:
-        self.play()
+        self.past.play()
+
+    def action_go_on_touring(self) -> None:
+        self.tour.go_on()
+
+    def action_leave_tour(self) -> None:
+        self.tour.leave()
 
     def action_dismiss_tip(self) -> None:
         if self._guide is not None:
-            self._guide.dismiss(self._clock())
+            self._guide.dismiss(self.clock())
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key | events.MouseDown):
-            self._pace.note_key()
+            self.pace.note_key()
             if self._guide is not None:
-                self._guide.note_activity(self._clock())
+                self._guide.note_activity(self.clock())
         comes_up = isinstance(event, events.Key) and event.is_forwarded
         if self.screen_stack or not isinstance(event, events.InputEvent):  # ignore keys while the app closes
             await super().on_event(event)
@@ -323,7 +343,7 @@ class QuarterdeckApp(Touring):
 
     def _moment_key(self) -> tuple[int, int, int]:
         """Return the shown moment and the speed of playback, whose changes are drawn at once."""
-        past = self.playback.moment(0, 0)
+        past = self.past.playback.moment(0, 0)
         if past is None or past.speed:
             return (-1, 0, 0 if past is None else past.speed)
         return (past.seq, past.at_ms, 0)
@@ -340,6 +360,7 @@ class QuarterdeckApp(Touring):
         screen.update_engine(self.view)
 
     def show_time(self) -> None:
+        self.flush()
         for screen in self._visible():
             screen.update_time_bar(self.view)
 
@@ -354,11 +375,11 @@ class QuarterdeckApp(Touring):
     def _make_view(self, before: ViewState | None = None) -> ViewState:
         return make_view_state(
             self.feed,
-            self.playback,
+            self.past.playback,
             db=self.path,
-            wall_ms=self._clock(),
-            readonly=self.readonly,
-            in_browser=self.in_browser,
+            wall_ms=self.clock(),
+            readonly=self.access.readonly,
+            in_browser=self.access.in_browser,
             before=before,
         )
 
@@ -466,14 +487,14 @@ class QuarterdeckApp(Touring):
             self.action_leave()
         else:
             self._interrupted_s = now_s
-            self.say("ctrl+c again, or q, quits; the team keeps running", "muted")
+            self.messages.say("ctrl+c again, or q, quits; the team keeps running", "muted")
 
     def action_suspend(self) -> None:
         """Suspend to the shell; `fg` comes back.
 
         The whole process group stops, as where a terminal does it: a shell waits as long as `make` runs on.
         """
-        if self.has_local_access("a shell to go back to; <quit:q> quits"):
+        if self.access.has_local_access("a shell to go back to; <quit:q> quits"):
             with self.suspend():
                 os.kill(0, signal.SIGSTOP)
 

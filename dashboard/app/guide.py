@@ -64,14 +64,14 @@ class Guide:
         self._open_report(app, now_ms)
         engine = feed.engine
         pid = engine.pid if engine is not None and engine.alive else None
-        swap, undoable = self._swap(app), bool(app.undoable)
+        swap, undoable = self._swap(app), bool(app.commands.undoable)
         session = TipContext(
             feed.state,
             now_ms - self._asked_ms,
             self._since_ms,
             self._done,
             pid,
-            in_past=app.in_past,
+            in_past=app.past.is_shown,
             undoable=undoable,
             swap=swap,
         )
@@ -94,8 +94,9 @@ class Guide:
             self._done.add(screen.PLACE or type(screen).__module__.rpartition(".")[2])
             if screen.id_at_cursor(whole=True) in {run.id for run in state.finished} and not screen.PLACE:
                 self._done.add("report")
-        self._done |= app.acts
-        if app.in_past:
+        if app.files.has_forked:
+            self._done.add("fork")
+        if app.past.is_shown:
             self._done.add("past")
 
     def _learn_times(self, event: Event) -> None:
@@ -118,6 +119,6 @@ class Guide:
         if self._opened or not done:
             return
         self._opened = True
-        at_rest = isinstance(app.screen, Frame) and bool(app.screen.PLACE) and not app.in_past
+        at_rest = isinstance(app.screen, Frame) and bool(app.screen.PLACE) and not app.past.is_shown
         if at_rest and done[0].status is RunStatus.DONE and now_ms - self._touched_ms >= HANDS_OFF_MS:
             app.open("run", done[0].id)

@@ -45,7 +45,7 @@ def read_place(text: str) -> Place:
 def visit(deck: "Deck", place: Place) -> None:
     """Go to a place; a message says if it does not exist any more."""
     if place.seq is not None:
-        deck.goto_seq(place.seq)
+        deck.past.goto_seq(place.seq)
     if place.screen in places():
         deck.action_go(place.screen, filtered=place.needle)
         if place.id:
@@ -55,7 +55,7 @@ def visit(deck: "Deck", place: Place) -> None:
     below = f"{place.screen}s"
     deck.action_go(below if below in places() else HOME, filtered=place.needle)
     if place.seq is None and not _is_known(state, place.screen, object_id):
-        deck.say(f"no {place.screen} {clean(place.id)} is here any more", "warn")
+        deck.messages.say(f"no {place.screen} {clean(place.id)} is here any more", "warn")
     else:
         deck.call_after_refresh(deck.open, place.screen, object_id)
 

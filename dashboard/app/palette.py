@@ -13,7 +13,7 @@ from textual.strip import Strip
 from dashboard.actions import ACTIONS, key_of
 from dashboard.actions.action import ActionScreen, CommandLine
 from dashboard.clean import clean
-from dashboard.deck.deck import ClosesOnce
+from dashboard.deck.live_screen import ClosesOnce
 from dashboard.user.key_labels import sign_of
 from dashboard.widgets.fields import Paged
 from dashboard.widgets.textual_seams import QuietPalette
@@ -50,7 +50,7 @@ class CommandProvider(Provider):
         if not isinstance(screen, ActionScreen):
             return
         for action in ACTIONS:
-            if not (action.writes and screen.deck.readonly):
+            if not (action.writes and screen.deck.access.readonly):
                 key = sign_of(key_of(action))
                 name = action.name + (f"  ({key})" if key else "")
                 yield _Entry(name, action.about or action.key_help, partial(action.call, screen, CommandLine()))

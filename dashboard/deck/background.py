@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from textual.app import App
 
 from dashboard.deck.messages import Messages
 from dashboard.reading.feed import Feed
@@ -18,12 +20,11 @@ def do_nothing() -> None:
     """Do nothing."""
 
 
-class BackgroundReading(Messages):
-    """An app that reads its file in threads."""
+class Background:
+    """Threads of an app, which read the file of its team or do other blocking work."""
 
-    def __init__(self, db: Path, feed: Feed, clock: Callable[[], int]) -> None:
-        super().__init__(clock)
-        self.path, self.feed = db, feed
+    def __init__(self, app: App[Any], path: Path, feed: Feed, messages: Messages) -> None:
+        self._app, self._path, self._feed, self._messages = app, path, feed, messages
 
     def read(
         self, work: Callable[[Reader], T], receive: Callable[[T], None], *, failed: Callable[[], None] = do_nothing
@@ -31,13 +32,13 @@ class BackgroundReading(Messages):
         """Read the file in a thread, then call `receive` with the result; if it cannot be read, call `failed`."""
 
         def reading() -> T:
-            with Reader(self.path) as reader:
-                self.feed.check_same_file()
+            with Reader(self._path) as reader:
+                self._feed.check_same_file()
                 return work(reader)
 
         # The banner shows the feed's trouble; pages that read again need not repeat it.
         self.run_in_thread(
-            reading, receive, (StoreError, CoreError), failed=failed, is_said=lambda: self.feed.trouble is not None
+            reading, receive, (StoreError, CoreError), failed=failed, is_said=lambda: self._feed.trouble is not None
         )
 
     def read_state(
@@ -69,13 +70,13 @@ class BackgroundReading(Messages):
 
         def work_in_thread() -> None:
             try:
-                with active_in_thread(self):  # a page that was closed meanwhile would not know its app
+                with active_in_thread(self._app):  # a page that was closed meanwhile would not know its app
                     result = work()
             except errors as error:
                 if not is_said():
-                    self.call_from_thread(self.say, f"{prefix}{error}", "error")
-                self.call_from_thread(failed)
+                    self._app.call_from_thread(self._messages.say, f"{prefix}{error}", "error")
+                self._app.call_from_thread(failed)
             else:
-                self.call_from_thread(receive, result)
+                self._app.call_from_thread(receive, result)
 
-        self.run_worker(work_in_thread, thread=True, exit_on_error=True)
+        self._app.run_worker(work_in_thread, thread=True, exit_on_error=True)

@@ -3,24 +3,35 @@
 from collections.abc import Callable
 
 from dashboard.views.drawing.rows import Cell
-from dashboard.widgets.textual_seams import DefectApp
+
+SHOWN_MS, UNDISTURBED_MS = 6_000, 2_000
+"""How long a message stays, and how long before news may replace it, in milliseconds."""
 
 
-class Messages(DefectApp):
-    """An app that shows messages of one line."""
+class Messages:
+    """The message of the moment.
 
-    def __init__(self, clock: Callable[[], int]) -> None:
-        super().__init__()
-        self._clock = clock
-        self.message: Cell | None = None
+    Args:
+        clock: Now, in UTC milliseconds.
+        show: Refreshes every visible screen.
+    """
+
+    def __init__(self, clock: Callable[[], int], show: Callable[[], None]) -> None:
+        self._clock, self._show = clock, show
+        self.current: Cell | None = None
         """Message shown in place of the time bar's text; None without a recent one."""
         self._said_ms = 0
 
-    def show(self) -> None:
-        """Refresh every visible screen."""
-        raise NotImplementedError
-
     def say(self, text: str, tone: str = "") -> None:
         """Show one line."""
-        self.message, self._said_ms = Cell(text, tone), self._clock()
-        self.show()
+        self.current, self._said_ms = Cell(text, tone), self._clock()
+        self._show()
+
+    def expire(self, now_ms: int) -> None:
+        """Drop a message that has been shown for long enough."""
+        if self.current is not None and not 0 <= now_ms - self._said_ms <= SHOWN_MS:
+            self.current = None
+
+    def may_replace(self, now_ms: int) -> bool:
+        """Return whether news may be shown in place of the message, if there is one."""
+        return self.current is None or now_ms - self._said_ms > UNDISTURBED_MS

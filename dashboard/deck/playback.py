@@ -26,7 +26,7 @@ class Playback:
     """The current position, and playing from there."""
 
     def __init__(
-        self, path: Path, *, ready: Callable[[], None], check_same_file: Callable[[], None] = lambda: None
+        self, path: Path, *, ready: Callable[[], object], check_same_file: Callable[[], None] = lambda: None
     ) -> None:
         """Show the newest event of `path`.
 

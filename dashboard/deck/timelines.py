@@ -117,7 +117,7 @@ class TimelineHistory:
             self._reading, self.is_read, self.lanes = False, True, lanes
             self._changed()
 
-        self._deck.read(lambda reader: read_all_lanes(reader, goes_on), receive, failed=self._read_failed)
+        self._deck.background.read(lambda reader: read_all_lanes(reader, goes_on), receive, failed=self._read_failed)
 
     def _catch_up(self, after_seq: int) -> None:
         """Read the events that the feed no longer has, such as after a while on another screen."""
@@ -129,7 +129,7 @@ class TimelineHistory:
             self.lanes.seq = max(self.lanes.seq, result[1])
             self._changed()
 
-        self._deck.read(lambda reader: read_since(reader, after_seq), receive, failed=self._read_failed)
+        self._deck.background.read(lambda reader: read_since(reader, after_seq), receive, failed=self._read_failed)
 
     def _read_failed(self) -> None:
         """Allow another read at the next redraw."""
@@ -165,7 +165,9 @@ class TimelineHistory:
                 self._reading, self._part, self._covers = False, part_lanes, (low, high)
                 self._changed()
 
-            self._deck.read(lambda reader: read_part(reader, empty, first, last), receive, failed=self._read_failed)
+            self._deck.background.read(
+                lambda reader: read_part(reader, empty, first, last), receive, failed=self._read_failed
+            )
         return zoomed_lanes or lanes
 
     def _includes(self, lanes: Lanes, begin: int, end: int, *, follows: bool) -> bool:

@@ -13,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Button, TextArea
 
 from dashboard.clean import clean
-from dashboard.deck.deck import is_on_top
+from dashboard.deck.live_screen import is_on_top
 from dashboard.dialogs.dialog import Dialog, DialogText
 from dashboard.views import inbox
 from dashboard.views.drawing.rows import Cell, Choice, labelled

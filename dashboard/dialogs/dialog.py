@@ -20,7 +20,8 @@ from textual.widgets import Button, Input, OptionList
 from textual.widgets.option_list import Option
 
 from dashboard.clean import clean
-from dashboard.deck.deck import ClosesOnce, Deck, LiveScreen, deck_of, is_on_top
+from dashboard.deck.deck import Deck, deck_of
+from dashboard.deck.live_screen import ClosesOnce, LiveScreen, is_on_top
 from dashboard.views.changes.outcomes import Rehearsal, rehearse
 from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.view_state import ViewState
@@ -124,7 +125,7 @@ class Dialog(LiveScreen, ClosesOnce, ModalScreen[Answer]):
         if outcome.status != "refused":
             self.deck.drafts.pop(self.draft_key, None)
         elif self.draft_key in self.deck.drafts:
-            self.deck.say(f"refused: {outcome.reason or 'no reason given'}; the text is kept", "error")
+            self.deck.messages.say(f"refused: {outcome.reason or 'no reason given'}; the text is kept", "error")
 
     def inside(self) -> Iterable[Widget]:
         """Yield the widgets between title and buttons."""

@@ -2,12 +2,13 @@
 
 import shlex
 from collections.abc import Iterable
+from functools import partial
 
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Button, Input
 
-from dashboard.deck.deck import is_on_top
+from dashboard.deck.live_screen import is_on_top
 from dashboard.dialogs.dialog import Answer, ChoiceDialog, Dialog, DialogText
 from dashboard.engines.process import EngineDidNotStart, engine_at_work, leave, start_engine, wait_until_up
 from dashboard.views.drawing.rows import Cell
@@ -51,11 +52,11 @@ class EngineDialog(Dialog, ModalScreen[object]):
 
         def announce(pid: int) -> None:
             stays = f"✓ engine {pid} is at work, and stays when this screen is closed"
-            deck.say(stays + paused_runs(deck.feed.state), "busy")
+            deck.messages.say(stays + paused_runs(deck.feed.state), "busy")
 
         self.app.pop_screen()
-        deck.say("… starting an engine", "muted")
-        deck.run_in_thread(starting, announce, (EngineDidNotStart, StoreError, OSError))
+        deck.messages.say("… starting an engine", "muted")
+        deck.background.run_in_thread(starting, announce, (EngineDidNotStart, StoreError, OSError))
 
 
 class LeadingDialog(Dialog):
@@ -77,7 +78,7 @@ class LeadingDialog(Dialog):
         yield field
 
     def begin(self) -> None:
-        able = can_hand_over(self.deck.view.situation) and not self.deck.readonly
+        able = can_hand_over(self.deck.view.situation) and not self.deck.access.readonly
         self.query_one("#grace-field").display = able
         self.query_one("#confirm", Button).display = able or self._hands_over
         self.query_one("#confirm" if self._hands_over and able else "#decline", Button).focus()
@@ -124,4 +125,8 @@ class LeaveDialog(ChoiceDialog, ModalScreen[object]):
         )
 
     def confirm(self) -> None:
-        self.deck.quit_app(stop_engine=self.chosen == "stop")
+        leave = partial(self.deck.exit, 0)
+        if self.chosen == "stop":
+            self.deck.commands.stop_engine(leave)
+        else:
+            leave()

@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Input
 
-from dashboard.deck.deck import is_on_top
+from dashboard.deck.live_screen import is_on_top
 from dashboard.dialogs.dialog import Answer, Dialog, DialogText
 from dashboard.user.typed_paths import path_typed
 from dashboard.views.changes.outcomes import plan_lines
@@ -40,7 +40,7 @@ class ExportDialog(Dialog, ModalScreen[object]):
         return "Export the whole state to an archive"
 
     def inside(self) -> Iterable[Widget]:
-        if not self.deck.in_browser:
+        if not self.deck.access.in_browser:
             yield LineInput(str(self._suggested), id="path")
         yield DialogText(id="told")
 
@@ -54,16 +54,16 @@ class ExportDialog(Dialog, ModalScreen[object]):
         amounts = ((len(state.agents), "agent"), (len(state.runs), "open run"), (len(state.tasks), "task"))
         text = f"{', '.join(pluralize(number, noun) for number, noun in amounts)}, as of now"
         self.text_of("told").show([Cell(text), Cell("JSON in a zip; the team keeps working", "muted")])
-        self.query_one("#confirm" if self.deck.in_browser else "#path").focus()
+        self.query_one("#confirm" if self.deck.access.in_browser else "#path").focus()
 
     def confirm(self) -> None:
         """Export to the path, or to the browser."""
-        path = str(self._suggested) if self.deck.in_browser else self.query_one(Input).value.strip()
+        path = str(self._suggested) if self.deck.access.in_browser else self.query_one(Input).value.strip()
         if not path:
             self.show_problem("write the path of the archive to make")
         elif is_on_top(self):
             self.app.pop_screen()
-            self.deck.export(path_typed(path))
+            self.deck.files.export(path_typed(path))
 
 
 class ImportDialog(Dialog):
@@ -86,18 +86,18 @@ class ImportDialog(Dialog):
         return "Import an archive"
 
     def inside(self) -> Iterable[Widget]:
-        if not self.deck.in_browser:
+        if not self.deck.access.in_browser:
             yield LineInput(self._path, placeholder="the archive, such as team.zip", id="path")
         yield DialogText(id="told")
 
     def begin(self) -> None:
         self._show_nothing()
-        self.query_one("#confirm" if self.deck.in_browser else "#path").focus()
+        self.query_one("#confirm" if self.deck.access.in_browser else "#path").focus()
         if self._path:
             self._look_into(self._path)
-        elif self.deck.in_browser:
+        elif self.deck.access.in_browser:
             self.set_button_label("Choose a file")
-            self.deck.ask_upload()
+            self.deck.files.ask_upload()
 
     def _show_nothing(self) -> None:
         self.text_of("told").show([Cell("shows first what it would import; everything is imported paused", "muted")])
@@ -118,23 +118,23 @@ class ImportDialog(Dialog):
             self.set_button_label(self.BUTTON_LABEL)
 
     def answer(self) -> Answer:
-        path = self._path if self.deck.in_browser else self.query_one(Input).value.strip()
+        path = self._path if self.deck.access.in_browser else self.query_one(Input).value.strip()
         if self._plan is None:
             if path:
                 self._look_into(path)
-            elif self.deck.in_browser:
-                self.deck.ask_upload()
+            elif self.deck.access.in_browser:
+                self.deck.files.ask_upload()
             else:
                 self.show_problem("write the path of an archive; State (9) lists those beside this team's file")
             return None
         archive = str(path_typed(path).resolve())
-        if not self.deck.trust_code(self._plan.references, Path(archive), self._plan.sha256):
+        if not self.deck.trust.trust_code(self._plan.references, Path(archive), self._plan.sha256):
             return None
         return ImportState(path=archive, sha256=self._plan.sha256)
 
     def _look_into(self, path: str) -> None:
         self._path = path
-        self.deck.plan_import(path_typed(path), partial(self._show, path))
+        self.deck.files.plan_import(path_typed(path), partial(self._show, path))
 
     def _show(self, path: str, outcome: "ImportPlan | str") -> None:
         if not self.is_attached or path != self._path:
@@ -150,8 +150,8 @@ class ImportDialog(Dialog):
         self._plan = outcome
         cells = plan_lines(outcome.creates, outcome.needs_trust, outcome.missing, outcome.clashes, outcome.bound)
         self.text_of("told").show([Cell(self._display_name, "strong"), *cells] if self._display_name else cells)
-        if self._plan.needs_trust and self.deck.in_browser:
+        if self._plan.needs_trust and self.deck.access.in_browser:
             self.show_problem("its code is not trusted yet; trust it in a shell first: quarterdeck import")
         self.set_button_label(
-            "Import and trust its code" if self._plan.needs_trust and not self.deck.in_browser else "Import"
+            "Import and trust its code" if self._plan.needs_trust and not self.deck.access.in_browser else "Import"
         )

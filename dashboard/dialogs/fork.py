@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Input
 
-from dashboard.deck.deck import is_on_top
+from dashboard.deck.live_screen import is_on_top
 from dashboard.dialogs.dialog import Dialog, DialogText
 from dashboard.user.typed_paths import exists, path_typed
 from dashboard.views.drawing.rows import labelled
@@ -35,7 +35,7 @@ class ForkDialog(Dialog, ModalScreen[object]):
     def inside(self) -> Iterable[Widget]:
         yield DialogText(id="told")
         self._seq = self.deck.view.state.seq  # fixed when the dialog opens, because the team continues
-        if not self.deck.in_browser:
+        if not self.deck.access.in_browser:
             yield LineInput(self._target or str(fork_path(self._db, self._seq)), id="path", select_on_focus=False)
         yield DialogText(id="would")
 
@@ -43,11 +43,11 @@ class ForkDialog(Dialog, ModalScreen[object]):
         view = self.deck.view
         live_seq = view.past.live_seq if view.past is not None else self._seq
         self.text_of("told").show(fork_lines(view.state, live_seq=live_seq, now_ms=view.present_ms))
-        self.query_one("#confirm" if self.deck.in_browser else "#path").focus()
+        self.query_one("#confirm" if self.deck.access.in_browser else "#path").focus()
         self.update_view(view)
 
     def update_view(self, view: ViewState) -> None:
-        if self.deck.in_browser:
+        if self.deck.access.in_browser:
             name = fork_path(self._db, self._seq).name
             self.text_of("would").show([labelled("saved as", f"{name}, by this browser", "muted")])
             return
@@ -59,12 +59,12 @@ class ForkDialog(Dialog, ModalScreen[object]):
 
     def confirm(self) -> None:
         """Create the file, or one for the browser."""
-        if self.deck.in_browser:
+        if self.deck.access.in_browser:
             if is_on_top(self):
                 self.app.pop_screen()
-                self.deck.fork(fork_path(self._db, self._seq), self._seq)
+                self.deck.files.fork(fork_path(self._db, self._seq), self._seq)
             return
         path = self.query_one(Input).value.strip()
         if path and is_on_top(self) and not exists(path_typed(path)):
             self.app.pop_screen()
-            self.deck.fork(path_typed(path), self._seq)
+            self.deck.files.fork(path_typed(path), self._seq)

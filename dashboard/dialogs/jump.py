@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from dashboard.deck.deck import ClosesOnce, LiveScreen
+from dashboard.deck.live_screen import ClosesOnce, LiveScreen
 from dashboard.views.drawing.jumping import labels
 from dashboard.widgets.spots import Spot
 

@@ -169,8 +169,8 @@ class RequestDialog(Dialog):
             return
         if isinstance(run_id, str):
             supervisor = at(self._supervisor_id)
-            self.deck.send_command(SwitchStrategy(supervisor=supervisor, mode=self._mode, scope="run", run=run_id))
+            self.deck.commands.send(SwitchStrategy(supervisor=supervisor, mode=self._mode, scope="run", run=run_id))
         else:
-            self.deck.say(
+            self.deck.messages.say(
                 f"queued, without {self._mode}: once an engine has taken it, S on the run sets that", "draining"
             )

@@ -4,6 +4,7 @@ Rule: typed code is never imported. Untrusted code is named, and a second confir
 the text until the engine has applied it.
 """
 
+import os
 from collections.abc import Iterable
 
 from rich.text import Text
@@ -14,7 +15,7 @@ from textual.containers import Container, Vertical
 from textual.widget import Widget
 from textual.widgets import Button, TextArea
 
-from dashboard.deck.deck import is_on_top
+from dashboard.deck.live_screen import is_on_top
 from dashboard.dialogs.dialog import Answer, Dialog, DialogText
 from dashboard.user.external_editor import EditorFailed, edit_externally, editor_of
 from dashboard.user.spec_text import (
@@ -94,7 +95,7 @@ class SpecEditor(Dialog):
 
     def buttons(self) -> Iterable[Widget]:
         yield Button(Text(f"{self.button_label()}  ctrl+s"), id="confirm", compact=True)
-        if not self.deck.in_browser:
+        if not self.deck.access.in_browser:
             yield Button(Text("$EDITOR  ctrl+o"), id="editor", compact=True)
         yield Button(Text("Back  esc"), id="decline", compact=True)
 
@@ -189,13 +190,13 @@ class SpecEditor(Dialog):
     def _is_code_trusted(self) -> bool:
         """Tell whether its code is trusted; the first call names untrusted code, the second one trusts it."""
         new = self._new_references()
-        missing = self.deck.untrusted_references(new)
+        missing = self.deck.trust.untrusted_references(new)
         if not missing:
             return True
-        if self._pending_references == missing or self.deck.in_browser:
-            trusted = self.deck.trust_code(new, self.deck.path.resolve(), "")
-            if not trusted and self.deck.message is not None:
-                self.show_problem(self.deck.message.text)
+        if self._pending_references == missing or self.deck.access.in_browser:
+            trusted = self.deck.trust.trust_code(new, self.deck.path.resolve(), "")
+            if not trusted and self.deck.messages.current is not None:
+                self.show_problem(self.deck.messages.current.text)
             return trusted
         self._pending_references = missing
         self.show_problem(self._trust_hint())
@@ -216,12 +217,12 @@ class SpecEditor(Dialog):
     def action_editor(self) -> None:
         """Open the text in the user's editor, and take over its result."""
         self._unopened = ""
-        if self.deck.in_browser:
+        if self.deck.access.in_browser:
             self._unopened = f"not in a browser: {NO_PROGRAMS}"
             self.show_problem(self._unopened)
             return
         try:
-            argv = editor_of(self.deck.environment)
+            argv = editor_of(os.environ)
             self._take_over(argv)
         except EditorFailed as failed:
             self._unopened = str(failed)
@@ -246,7 +247,7 @@ class SpecEditor(Dialog):
 
     def action_decline(self) -> None:
         if is_on_top(self) and self.draft_key in self.deck.drafts:
-            self.deck.say("nothing was sent; the text is kept until the dashboard is left", "muted")
+            self.deck.messages.say("nothing was sent; the text is kept until the dashboard is left", "muted")
         super().action_decline()
 
     def handle_outcome(self, outcome: CommandReply) -> None:

@@ -182,7 +182,7 @@ class SwapDialog(SpecDialog):
         command, file = super().answer(), self._file
         if command is None or file is None or self._spec() is not self._of_file:
             return command
-        return command if self.deck.trust_code(file.references, file.path, file.sha256) else None
+        return command if self.deck.trust.trust_code(file.references, file.path, file.sha256) else None
 
     def build_command(self) -> Answer:
         new = self._spec()

@@ -49,4 +49,4 @@ class EndedRun:
             if summary.id == self._run_id:
                 self._run_id, self._failed_ms = "", self._deck.view.wall_ms
 
-        self._deck.read_state(summary.seq - 1, receive, failed=failed)
+        self._deck.background.read_state(summary.seq - 1, receive, failed=failed)

@@ -52,7 +52,7 @@ class FindingScreen(PageScreen):
             self._hit += 1
         self._is_typed = False
         self._show_words(needle)
-        self.deck.say(self._hits_text() if needle else "", "muted")
+        self.deck.messages.say(self._hits_text() if needle else "", "muted")
 
     def action_prompt(self, purpose: Purpose) -> None:
         """Ask for words; an empty line goes on with the previous ones."""

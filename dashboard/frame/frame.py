@@ -26,7 +26,7 @@ from dashboard.actions import (
     parse_line,
 )
 from dashboard.actions.action import CommandLine
-from dashboard.deck.deck import is_on_top
+from dashboard.deck.live_screen import is_on_top
 from dashboard.deck.places import SHORT, tabs
 from dashboard.frame.sizing import Sized
 from dashboard.user.key_labels import key_at, sign_of
@@ -184,11 +184,11 @@ class Frame(Sized):
 
     def update_time_bar(self, view: ViewState) -> None:
         if self.is_there:
-            self.query_one("#time", Scrubber).show_time(view, self.deck.spans, self._message_cell(view))
+            self.query_one("#time", Scrubber).show_time(view, self.deck.history.spans, self._message_cell(view))
 
     def _show_tour(self) -> None:
         """Redraw the card of the tour, and highlight the part of the frame that its step is about."""
-        tour = self.deck.tour
+        tour = self.deck.tour.current
         step = tour.step if tour is not None else None
         if tour is None or step is None:
             if self.has_class("-touring"):
@@ -212,7 +212,7 @@ class Frame(Sized):
 
     def _show_tip(self) -> None:
         """Show the current tip, unless a tour runs; an empty tip keeps its line, so that the rows do not move."""
-        line, tip = self.query_one("#tip", Lines), self.deck.tip if self.deck.tour is None else None
+        line, tip = self.query_one("#tip", Lines), self.deck.tip if self.deck.tour.current is None else None
         line.display = tip is not None
         if tip is not None:
             spans = [Span(f" {tip.lead}", "accent"), Span(tip.text, tip.tone)] if tip.text else []
@@ -241,7 +241,7 @@ class Frame(Sized):
             return Cell(self._advice(prompt.text), "muted")
         if prompt.is_open and prompt.purpose == "filter" and (cell := self._filter_advice(prompt.text)).text:
             return cell
-        return self.deck.message or view.banner or self.deck.offer
+        return self.deck.messages.current or view.banner or self.deck.tour.offer
 
     def _keys_now(self, view: ViewState) -> list[tuple[str, str]]:
         if view.past is not None:
@@ -255,7 +255,7 @@ class Frame(Sized):
     def _own_keys(self) -> list[tuple[str, str, str]]:
         """Return the keys of `KEYS` without those that would be refused."""
         own = map(_key_of, self.KEYS)
-        if not self.deck.readonly:
+        if not self.deck.access.readonly:
             return [*own]
         refused = {key for key, action in BY_KEY.items() if action.writes} | {ANSWER}
         return [key for key in own if key[0] not in refused and key[1] not in refused]
@@ -288,9 +288,9 @@ class Frame(Sized):
                     [(sign_of(key), does, says) for key, does, says in self._own_keys()],
                     ["LAST 60 s" if title.startswith(LANE_HEADING_START) else title for title in titles],
                     overridden_keys=self.overridden_keys(),
-                    writes=not self.deck.readonly,
+                    writes=not self.deck.access.readonly,
                     meanings={column.title: column.means for column in columns if column.means},
-                    settings="" if self.deck.in_browser else settings_path_text(),
+                    settings="" if self.deck.access.in_browser else settings_path_text(),
                 ),
             )
         )
@@ -388,11 +388,11 @@ class Frame(Sized):
             BY_NAME["who needs me"].call(self, CommandLine())
 
     def on_scrubber_sought(self, event: Scrubber.Sought) -> None:
-        self.deck.goto_seq(event.seq)
+        self.deck.past.goto_seq(event.seq)
 
     def on_scrubber_message_clicked(self) -> None:
         """Undo if the message offers only that."""
-        message = self.deck.message
+        message = self.deck.messages.current
         if message is not None and message.text.endswith(tuple(map(fill_keys, UNDO_HINTS))):
             self.action_act("undo")
 

@@ -57,7 +57,7 @@ class JournalScreen(TableScreen):
             self._next_ms = 0
             self.update_now()
 
-        self.deck.read(read, receive, failed=self._not_read)
+        self.deck.background.read(read, receive, failed=self._not_read)
 
     def _not_read(self) -> None:
         """Let the next redraw read again."""

@@ -28,7 +28,7 @@ class OnceScreen(FindingScreen):
 
     def on_mount(self) -> None:
         now_ms = self.deck.view.present_ms
-        self.deck.run_in_thread(lambda: self._build(now_ms), self._show_cells, ())
+        self.deck.background.run_in_thread(lambda: self._build(now_ms), self._show_cells, ())
 
     def _build(self, now_ms: int) -> Sequence[Cell]:
         try:

@@ -147,7 +147,7 @@ class PageScreen(Frame):
             if self.is_there and is_news:  # else it waits for the next look, as all that moves
                 self.show(self.deck.view)
 
-        self.deck.read(read, receive, failed=self._not_read)
+        self.deck.background.read(read, receive, failed=self._not_read)
 
     def _not_read(self) -> None:
         """Let the next redraw read again."""

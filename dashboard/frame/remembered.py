@@ -95,7 +95,7 @@ class RecentEvents:
                 self._deck.show()
 
         names = self._deck.feed.names
-        self._deck.read(
+        self._deck.background.read(
             lambda reader: read_agent_events(reader, names, agent_id, seq, goes_on=lambda: agent_id == self._agent_id),
             receive,
             failed=self._not_read,

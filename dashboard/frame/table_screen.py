@@ -106,7 +106,7 @@ class TableScreen(Frame):
         if not view.is_due(self._next_ms):
             return
         listing = self.sorted(self.listing(view))
-        if self.deck.readonly:
+        if self.deck.access.readonly:
             listing = replace(listing, empty=tuple(line for line in listing.empty if OFFER not in line))
         if view.situation.opening:
             listing = replace(listing, empty=reading_message(view.situation))
@@ -177,7 +177,7 @@ class TableScreen(Frame):
             return cast(T, result)
         if not self._reading_more:
             self._reading_more = True
-            self.deck.run_in_thread(look, receive, ())
+            self.deck.background.run_in_thread(look, receive, ())
         return None
 
     def on_resize(self, event: events.Resize) -> None:
@@ -256,7 +256,7 @@ class TableScreen(Frame):
         if order:
             self.sort(self.sorting.after_click(order, self.first_order))
         elif event.title:
-            self.deck.say(f"rows cannot be sorted by {event.title}; {', '.join(self.HEADS)} can", "muted")
+            self.deck.messages.say(f"rows cannot be sorted by {event.title}; {', '.join(self.HEADS)} can", "muted")
 
     def sort(self, sorting: Sorting) -> None:
         """Sort the rows and release a held order."""
@@ -300,7 +300,7 @@ class TableScreen(Frame):
     def _say_marked(self) -> None:
         if marked := len(self.marked_keys()):
             text = f" · {fill_keys(self.MARKED)}" if self.deck.view.can_write else ""
-            self.deck.say(f"{marked:,} marked{text} · esc unmarks", "muted")
+            self.deck.messages.say(f"{marked:,} marked{text} · esc unmarks", "muted")
         self.update_view(self.deck.view)
 
     def target(self) -> Target | None:

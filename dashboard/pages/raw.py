@@ -39,7 +39,7 @@ class RawScreen(FindingScreen):
         if self.display:
             self.focus_body()
         if object_of(self.deck.view.state, self._key) is None:
-            self.deck.read(partial(self._from_journal, self.deck.feed.state.seq), self._show_text)
+            self.deck.background.read(partial(self._from_journal, self.deck.feed.state.seq), self._show_text)
 
     def path_title(self, view: ViewState) -> str:
         return f"{super().path_title(view)} as JSON"

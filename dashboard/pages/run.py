@@ -252,7 +252,7 @@ class RunScreen(PanelsScreen):
         """Follow the end of the report while it grows, or stop following."""
         super().action_follow()
         follows = self.panel(self.GROWING).follows
-        self.deck.say("the report stays at its end · f holds it" if follows else "held", "muted")
+        self.deck.messages.say("the report stays at its end · f holds it" if follows else "held", "muted")
 
     def action_back(self) -> None:
         if self.is_whole:

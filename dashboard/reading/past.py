@@ -72,7 +72,7 @@ class Past:
         self,
         path: Path,
         *,
-        ready: Callable[[], None] = lambda: None,
+        ready: Callable[[], object] = lambda: None,
         check_same_file: Callable[[], None] = lambda: None,
     ) -> None:
         """Create the worker without a request.

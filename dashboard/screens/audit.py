@@ -59,9 +59,9 @@ class AuditScreen(JournalScreen):
         line, lacks = next((line_of(entry) for entry in self.entries if str(entry.seq) == key), none)
         if line:
             self.app.copy_to_clipboard(line)
-            self.deck.say(f"copied: {line}", "muted")
+            self.deck.messages.say(f"copied: {line}", "muted")
         else:
-            self.deck.say(f"there is no command line to copy: {lacks}", "warn")
+            self.deck.messages.say(f"there is no command line to copy: {lacks}", "warn")
 
 
 def _read_related(path: Path, entry: Entry, names: Names) -> RelatedEvents:

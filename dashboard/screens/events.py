@@ -80,7 +80,7 @@ class EventsScreen(Frame):
     def _whole_log(self) -> WholeLog:
         if self._whole is None:
             self._whole = WholeLog(self.deck.feed.names)
-            self.deck.read(lambda reader: reader.records(0, 1), self._receive_first)
+            self.deck.background.read(lambda reader: reader.records(0, 1), self._receive_first)
         return self._whole
 
     def _receive_first(self, first: Sequence[Record]) -> None:
@@ -107,7 +107,7 @@ class EventsScreen(Frame):
                 whole.put(block, entries)
             self.show(self.deck.view)
 
-        self.deck.read(read, receive, failed=self._read_failed)
+        self.deck.background.read(read, receive, failed=self._read_failed)
 
     def _read_failed(self) -> None:
         """Allow another read at the next redraw."""
@@ -137,7 +137,7 @@ class EventsScreen(Frame):
                 log.add_newer(result[1])
             self.show(self.deck.view)  # starts the search of a filter that was typed meanwhile
 
-        self.deck.read(read, receive, failed=self._read_failed)
+        self.deck.background.read(read, receive, failed=self._read_failed)
 
     def filter_typed(self, needle: str) -> None:
         if self._typed is not None:

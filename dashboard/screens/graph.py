@@ -209,7 +209,7 @@ class GraphScreen(BoardScreen):
         is_run = self._subject in runs or (not self._subject and run is not None)
         if not is_run and not runs:
             hint = fill_keys(": <run:n> gives the team a request") if self.deck.view.can_write else ""
-            self.deck.say(f"there was no run yet{hint}", "muted")
+            self.deck.messages.say(f"there was no run yet{hint}", "muted")
             return
         self._turn_to(TEAM if is_run else "" if run is not None else runs[-1])
 

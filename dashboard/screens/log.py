@@ -55,7 +55,7 @@ class LogScreen(Frame):
     def show(self, view: ViewState) -> None:
         if not self._reading and view.has_passed(self._read_ms + READ_EVERY_MS):
             self._reading, self._read_ms = True, view.wall_ms
-            self.deck.run_in_thread(partial(tail, log_of(self.deck.path)), self._show_tail, ())
+            self.deck.background.run_in_thread(partial(tail, log_of(self.deck.path)), self._show_tail, ())
         matching_lines = parse_partial_filter(self.needle).apply(self._lines, lambda line: FilterFields((line,)))
         pane, at_end = self.pane, self.pane.scroll_offset.y >= self.pane.max_scroll_y
         cells = [Cell(line, _tone(line)) for line in matching_lines] or self._empty()
@@ -86,7 +86,7 @@ class LogScreen(Frame):
             self._reading_troubles, self._entries = False, entries
             self.update_now()
 
-        self.deck.read(read, receive, failed=self._read_failed)
+        self.deck.background.read(read, receive, failed=self._read_failed)
 
     def _read_failed(self) -> None:
         """Allow another read."""

@@ -185,7 +185,7 @@ class MetricsScreen(TableScreen):
             if source is self._source:
                 self._failed_ms = self.deck.view.wall_ms
 
-        self.deck.read(read, receive, failed=failed)
+        self.deck.background.read(read, receive, failed=failed)
 
     def _draw(self, view: ViewState) -> None:
         pane = self.query_one("#plots", Lines)

@@ -76,7 +76,7 @@ class RunsScreen(TableScreen):
         def failed() -> None:
             self._reading = False
 
-        self.deck.read(read, receive, failed=failed)
+        self.deck.background.read(read, receive, failed=failed)
 
 
 SCREEN = RunsScreen

@@ -66,7 +66,7 @@ class StateScreen(TableScreen):
 
     def _read(self, view: ViewState) -> None:
         self._reading, self._read_ms = True, view.wall_ms
-        path, folder = self.deck.path, not self.deck.in_browser  # a browser has no access to paths
+        path, folder = self.deck.path, not self.deck.access.in_browser  # a browser has no access to paths
 
         def read(reader: Reader) -> StoredStates:
             return StoredStates(
@@ -86,7 +86,7 @@ class StateScreen(TableScreen):
         def failed() -> None:
             self._reading = False
 
-        self.deck.read(read, receive, failed=failed)
+        self.deck.background.read(read, receive, failed=failed)
 
     def listing(self, view: ViewState) -> Listing:
         past = view.past
@@ -103,7 +103,7 @@ class StateScreen(TableScreen):
         if view.is_due(self._counted_ms) or not self._kinds:  # empty until the journal is summarized
             self._counted_ms = view.wall_ms + READ_EVERY_MS
             self._held_now, self._kinds = holdings(view.state, working=view.working), Counter[str]()
-            for span in self.deck.spans:
+            for span in self.deck.history.spans:
                 self._kinds.update(span.counts)
         if key == NEWEST and view.past is None:
             holds = self._held_now
@@ -132,9 +132,9 @@ class StateScreen(TableScreen):
         if beside is not None:
             self._open(beside)
         elif key == NEWEST:
-            self.deck.live()
+            self.deck.past.live()
         elif key.isdigit():
-            self.deck.goto_seq(int(key))
+            self.deck.past.goto_seq(int(key))
 
     def id_at_cursor(self, *, whole: bool = False) -> str:
         return ""
@@ -145,7 +145,7 @@ class StateScreen(TableScreen):
     def action_compare(self) -> None:
         """Compare the row under the cursor with the moment shown, or that with the newest state."""
         key, seq = self.table.selected, str(self.state.seq)
-        if key is None or (key == NEWEST and not self.deck.in_past):
+        if key is None or (key == NEWEST and not self.deck.past.is_shown):
             self.warn("choose a snapshot, an archive or a fork to compare with the newest state")
         elif key == NEWEST:
             self.deck.open("diff", key_of(seq, str(self._stored.last_seq)))
@@ -155,7 +155,7 @@ class StateScreen(TableScreen):
     def _open(self, beside: SiblingFile) -> None:
         if beside.kind == "fork":
             self.deck.open_database(Path(beside.path))
-        elif self.deck.can_write():
+        elif self.deck.access.can_write():
             self.show_dialog(dialogs.files.ImportDialog(self.deck.path, beside.path))
 
 

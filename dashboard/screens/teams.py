@@ -38,18 +38,18 @@ class TeamsScreen(TableScreen):
     def listing(self, view: ViewState) -> Listing:
         due = view.has_passed(self._looked_ms + LOOK_EVERY_MS)
         # A browser sees only its own team, because it has no access to paths.
-        if due and not self._looking and not self.deck.in_browser:
+        if due and not self._looking and not self.deck.access.in_browser:
             self._looking, self._looked_ms = True, view.wall_ms
             own_team = DatabaseInfo(self.deck.path, self.deck.feed.engine)
             teams_by_path = {team.path: team for team in self._teams}
-            self.deck.run_in_thread(lambda: find_teams(own_team, teams_by_path), self._receive_teams, ())
+            self.deck.background.run_in_thread(lambda: find_teams(own_team, teams_by_path), self._receive_teams, ())
         return teams(
             self._teams,
             shown_path=str(self.deck.path),
             now_ms=view.present_ms,
             home=home(),
             needle=self.needle,
-            is_loaded=self._has_looked or self.deck.in_browser,
+            is_loaded=self._has_looked or self.deck.access.in_browser,
         )
 
     def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:

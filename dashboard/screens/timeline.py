@@ -215,7 +215,7 @@ class TimelineScreen(BoardScreen):
                 self._next_ms = 0
                 self.show(self.deck.view)
 
-        self.deck.read(read, receive, failed=self._cursor_events_failed)
+        self.deck.background.read(read, receive, failed=self._cursor_events_failed)
 
     def _cursor_events_failed(self) -> None:
         """Allow another read at the next redraw."""
@@ -329,7 +329,7 @@ class TimelineScreen(BoardScreen):
         lanes = self._visible_lanes()
         if not lanes.is_empty:
             at_ms, self._cursor_ms = self._cursor_ms, None  # the cursor follows the moment shown
-            self.deck.goto_time(lanes.last_ms if at_ms is None else at_ms)
+            self.deck.past.goto_time(lanes.last_ms if at_ms is None else at_ms)
 
     def on_board_pressed(self, event: Board.Pressed) -> None:
         """Move the cursor to the lane and the moment; a double click opens it."""

@@ -38,14 +38,14 @@ class Measured(QuarterdeckApp):
 
     def flush(self) -> None:
         """Do it by the time of the team only."""
-        if not self._driven or self.in_past:
+        if not self._driven or self.past.is_shown:
             super().flush()
 
     def collect(self) -> None:
         """Do not: the crew's copy of the state would be walked through, which no dashboard has."""
 
     async def _tick(self) -> None:
-        if not self._driven or self.in_past:
+        if not self._driven or self.past.is_shown:
             await super()._tick()
 
     def on_mount(self) -> None:
@@ -87,7 +87,7 @@ class Measured(QuarterdeckApp):
             began_s = time.process_time()
             self.view = self._make_view()
             self.show()
-            self.update_summaries(self._now_ms)
+            self.history.update(self._now_ms)
             await asyncio.sleep(PAINTED_S)
             await self._until(lambda: len([*self.workers]) <= 1)  # what screens read in threads
             cost_s += time.process_time() - began_s

@@ -40,8 +40,8 @@ async def count(text):
 @pytest.fixture
 def messages_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let an outcome be waited for, and a message stand, as long as a test waits: a busy machine needs the time."""
-    monkeypatch.setattr("dashboard.deck.deck.PATIENCE_S", PATIENCE_S)
-    monkeypatch.setattr("dashboard.app.app.SAID_MS", round(PATIENCE_S * 1000))
+    monkeypatch.setattr("dashboard.deck.commands.PATIENCE_S", PATIENCE_S)
+    monkeypatch.setattr("dashboard.deck.messages.SHOWN_MS", round(PATIENCE_S * 1000))
 
 
 @pytest.fixture

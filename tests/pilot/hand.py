@@ -38,27 +38,34 @@ class Ordering(QuarterdeckApp):
         """All messages so far: the one that is shown may be that of a read in the background."""
         self._then: Callable[[CommandReply], None] | None = None
         super().__init__(db, **said)  # type: ignore[arg-type]
+        self._keep_orders()
 
-    def say(self, text: str, tone: str = "") -> None:
-        self.says.append(text)
-        super().say(text, tone)
+    def _keep_orders(self) -> None:
+        say, send, send_all = self.messages.say, self.commands.send, self.commands.send_all
 
-    def send_command(
-        self, command: Command | None, receive: Callable[[CommandReply], None] | None = None, **said: Any
-    ) -> None:
-        if command is not None:
-            self.orders.append(command)
-            self._then = receive
-        super().send_command(command, receive, **said)
+        def keep_text(text: str, tone: str = "") -> None:
+            self.says.append(text)
+            say(text, tone)
+
+        def keep_command(
+            command: Command | None, receive: Callable[[CommandReply], None] | None = None, **said: Any
+        ) -> None:
+            if command is not None:
+                self.orders.append(command)
+                self._then = receive
+            send(command, receive, **said)
+
+        def keep_commands(bulk: Bulk, commands: Sequence[Command], **said: Any) -> None:
+            self.orders += commands
+            send_all(bulk, commands, **said)
+
+        self.messages.say = keep_text  # type: ignore[method-assign]
+        self.commands.send, self.commands.send_all = keep_command, keep_commands  # type: ignore[method-assign]
 
     def refuse(self, reason: str) -> None:
         """Let the last command be refused, as an engine would that was asked later."""
         assert self._then is not None
         self._then(CommandReply(command_id="c", status="refused", reason=reason))
-
-    def send_commands(self, bulk: Bulk, commands: Sequence[Command], **said: Any) -> None:
-        self.orders += commands
-        super().send_commands(bulk, commands, **said)
 
 
 class Hand:
@@ -93,7 +100,7 @@ class Hand:
 
     @property
     def said(self) -> str:
-        return self.app.message.text if self.app.message is not None else ""
+        return self.app.messages.current.text if self.app.messages.current is not None else ""
 
     @property
     def place(self) -> str:

@@ -58,7 +58,7 @@ class Journey:
         """Let the app work until something is so."""
         until_s = time.monotonic() + PATIENCE_S
         while not holds():
-            assert time.monotonic() < until_s, self.app.message
+            assert time.monotonic() < until_s, self.app.messages.current
             await self._pilot.pause(0.02)
 
     async def settle(self) -> None:
@@ -148,8 +148,8 @@ class Journey:
             await self.settle()
             self._look(f"{place} {row}, {action.name}")
             await self.back()
-            if self.app.in_past:
-                self._do(self.app.live)
+            if self.app.past.is_shown:
+                self._do(self.app.past.live)
             if self.app.screen is not screen:
                 await self.go(place)
 
@@ -162,7 +162,7 @@ class Journey:
             self._do(partial(screen.action_act, name))
             await self.settle()
             lines = [one for one in self.app.screen.query("*") if isinstance(one, Input | TextArea) and one.can_focus]
-            assert self.app.screen is not screen, f"{name} on {place} opens nothing: {self.app.message}"
+            assert self.app.screen is not screen, f"{name} on {place} opens nothing: {self.app.messages.current}"
             self._look(f"dialog of {name}")
             for line in lines:
                 self._do(line.focus)

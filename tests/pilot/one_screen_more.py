@@ -75,5 +75,5 @@ async def test_an_address_leads_to_it_with_its_filter(tmp_path: Path) -> None:
 async def test_in_the_past_it_shows_the_team_as_it_was(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
         await hand.press("f10")
-        hand.app.goto_seq(1)
+        hand.app.past.goto_seq(1)
         await until(hand.pilot, lambda: hand.app.view.past is not None and not hand.table.rows.keys)

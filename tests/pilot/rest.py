@@ -22,9 +22,9 @@ async def at_rest(pilot: Pilot[int]) -> None:
         await pilot.pause()
         app.flush()  # not when its timer comes
         await pilot.pause()
-        while app.is_running and (app.workers or app.playback.busy or _moves(app)):
+        while app.is_running and (app.workers or app.past.playback.busy or _moves(app)):
             await app.workers.wait_for_complete()
-            if app.playback.busy:
+            if app.past.playback.busy:
                 await anyio.sleep(0.005)  # nothing tells when its thread has read the moment
             for screen in [*app._visible()]:
                 screen.run_deferred()  # on a busy machine the frame that it waits for came too late to answer a key

@@ -198,7 +198,7 @@ async def test_nothing_is_told_beside_of_an_agent_that_was_not_in_the_team_yet(t
         page = hand.app.screen
         assert isinstance(page, AgentScreen)
         await until(hand.pilot, lambda: pane(page, "aside").title)
-        hand.app.goto_seq(before)
+        hand.app.past.goto_seq(before)
         await until(hand.pilot, lambda: "there is no such agent yet" in page.query_one("#facts", Lines).text)
         assert not pane(page, "aside").title
 

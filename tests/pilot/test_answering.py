@@ -29,7 +29,7 @@ async def test_what_a_key_changes_does_not_wait_for_the_timer_that_paints(tmp_pa
         await pilot.press("0")
         await at_rest(pilot)
         app.screen._update_timer.stop()
-        app._pace = Pace(lambda: 100.0)  # however slow the machine is
+        app.pace = Pace(lambda: 100.0)  # however slow the machine is
         line = app.screen.query_one(Table).line
 
         painted: list[int] = []
@@ -47,14 +47,14 @@ async def test_a_redraw_waits_for_a_key_that_comes_after_it_began(tmp_path: Path
     app = shown(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await at_rest(pilot)
-        app._pace = Pace(lambda: now_s[0])
-        app._pace.note_redraw()
+        app.pace = Pace(lambda: now_s[0])
+        app.pace.note_redraw()
         now_s[0] += 1.0
         before, look = app.view, app._make_view
         app._frame_key = ()
 
         def interrupted(last: ViewState) -> object:
-            app._pace.note_key()
+            app.pace.note_key()
             return look(last)
 
         app._make_view = interrupted  # type: ignore[method-assign, assignment]
@@ -101,7 +101,7 @@ async def test_the_cursor_is_on_the_screen_before_the_pane_that_tells_of_its_row
         await pilot.press("0")
         await at_rest(pilot)
         table, below = app.screen.query_one(Table), app.screen.query_one("#below", Lines)
-        before, app._pace = below.text, Pace(lambda: 100.0)
+        before, app.pace = below.text, Pace(lambda: 100.0)
 
         painted: list[tuple[int, str]] = []
         app.post_display_hook = lambda: painted.append((table.line, below.text))  # type: ignore[method-assign]
@@ -120,7 +120,7 @@ async def test_a_letter_of_a_filter_its_rows_and_their_number_come_in_one_frame(
         await at_rest(pilot)
         screen = app.screen
         table, tabs, prompt = screen.query_one(Table), screen.query_one("#tabs", Bar), screen.query_one(Prompt)
-        every, app._pace = len(table.rows.keys), Pace(lambda: 100.0)
+        every, app.pace = len(table.rows.keys), Pace(lambda: 100.0)
 
         painted: list[tuple[str, int, bool]] = []
 
@@ -150,8 +150,8 @@ async def test_what_a_key_puts_off_is_done_where_the_key_has_no_frame(tmp_path: 
         screen = app.screen
         assert isinstance(screen, Frame)
 
-        app._pace = Pace(lambda: now_s[0])
-        app._pace.note_key()
+        app.pace = Pace(lambda: now_s[0])
+        app.pace.note_key()
         screen.after_frame(lambda: done.append(1))
         assert not done
         await app._tick()
@@ -173,9 +173,9 @@ async def test_what_stands_around_a_screen_is_brought_up_to_date_though_a_key_co
 
         def interrupted(view: ViewState) -> None:
             inside(view)
-            app._pace.note_key()
+            app.pace.note_key()
 
-        app._pace = Pace(lambda: 100.0)
+        app.pace = Pace(lambda: 100.0)
         screen.update_body = interrupted  # type: ignore[method-assign]
         screen.update_surroundings = around.append  # type: ignore[method-assign, assignment]
         view = app._make_view()

@@ -117,7 +117,7 @@ async def test_colours_that_are_chosen_come_with_how_to_keep_them_and_the_help_s
         assert "in ~/.config/quarterdeck/settings.toml" in hand.app.screen.query_one(Pane).text
         await hand.press("escape")
 
-        hand.app.in_browser = True
+        hand.app.access.in_browser = True
         await hand.press("colon", *"theme", "space", *"dark", "enter")
         assert hand.said == "dark"
         await hand.press("question_mark")
@@ -181,14 +181,14 @@ async def test_where_little_may_move_the_time_bar_does_so_with_the_second_too(
 ) -> None:
     async with opened(tmp_path, settings=Settings(motion=motion)) as hand:
         app, drawn = hand.app, list[int]()
-        await until(hand.pilot, lambda: bool(app.spans))
+        await until(hand.pilot, lambda: bool(app.history.spans))
         app.animation_level = "none" if motion == "reduced" else "full"
-        before = app.spans
-        monkeypatch.setattr(app, "show_time", lambda: drawn.append(1))
+        before = app.history.spans
+        monkeypatch.setattr(app.history, "_redraw", lambda: drawn.append(1))
         app.feed.file_seq += 1  # something is new
         hand.clock[0] += 10_000
         app.flush()
-        await until(hand.pilot, lambda: app.spans is not before)
+        await until(hand.pilot, lambda: app.history.spans is not before)
 
         assert len(drawn) == times
 

@@ -57,7 +57,7 @@ async def test_code_that_is_not_trusted_is_named_and_not_run_because_it_was_type
         assert "runs        crew:scout2" in hand.told("preview")
         await hand.press("ctrl+s")
         assert hand.problem == "not trusted yet: crew:scout2; look at that code, then ctrl+s trusts it"
-        hand.app.in_browser = True
+        hand.app.access.in_browser = True
         await hand.press("ctrl+s")
         assert hand.problem == "not in a browser: crew:scout2 is not trusted; trust it in a shell first"
         assert not hand.app.orders
@@ -139,7 +139,7 @@ async def test_a_terminal_that_cannot_be_given_away_is_said(tmp_path: Path, monk
         monkeypatch.delenv("EDITOR")
         await hand.press("ctrl+o")
         assert hand.problem.startswith("no $EDITOR is set")
-        hand.app.in_browser = True
+        hand.app.access.in_browser = True
         await hand.press("ctrl+o")
         assert hand.problem == "not in a browser: $EDITOR is a program of this machine; write here"
 

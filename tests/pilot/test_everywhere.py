@@ -37,7 +37,7 @@ class Seen:
         shown = "".join("".join(lines[3:-3]).split())
         assert len(shown) > BLANK, f"{where} shows nothing:\n" + "\n".join(lines)
         assert app._exception is None, where
-        assert app.in_past == self._past, where
+        assert app.past.is_shown == self._past, where
         assert "defect" not in shown, where
         self.stops.append(where)
 
@@ -68,8 +68,8 @@ async def walked(
         journey = Journey(pilot, stop)
         await journey.begin()
         if seq is not None:
-            app.goto_seq(seq)
-            await journey.until(lambda: app.in_past and app.view.state.seq == seq)
+            app.past.goto_seq(seq)
+            await journey.until(lambda: app.past.is_shown and app.view.state.seq == seq)
         await journey.every_place(keys)
         await journey.every_page()
     assert app.return_code in (None, 0)

@@ -275,8 +275,8 @@ async def test_no_engine_is_started_on_a_file_that_is_gone(app: QuarterdeckApp) 
         await pilot.pause()
 
         assert not app.screen.is_modal
-        assert app.message is not None
-        assert "was deleted or moved away" in app.message.text
+        assert app.messages.current is not None
+        assert "was deleted or moved away" in app.messages.current.text
 
 
 @pytest.mark.anyio
@@ -290,9 +290,9 @@ async def test_nothing_is_changed_in_a_file_that_lost_events(app: QuarterdeckApp
         await pilot.press("z")
         await pilot.pause()
 
-        assert app.message is not None
-        assert app.message.text.startswith("refused: ")
-        assert "has lost events that were read from it" in app.message.text
+        assert app.messages.current is not None
+        assert app.messages.current.text.startswith("refused: ")
+        assert "has lost events that were read from it" in app.messages.current.text
 
 
 @pytest.mark.anyio
@@ -302,12 +302,12 @@ async def test_what_the_banner_says_of_the_file_is_not_repeated_by_each_read(app
         await until(pilot, lambda: app.feed.has_polled)
         app.path.unlink()
         await until(pilot, lambda: app.view.situation.trouble)
-        app.say("answered")
-        app.read(lambda reader: reader.last_seq(), lambda _: None, failed=lambda: failed.append("failed"))
+        app.messages.say("answered")
+        app.background.read(lambda reader: reader.last_seq(), lambda _: None, failed=lambda: failed.append("failed"))
         await until(pilot, lambda: failed)
 
-        assert app.message is not None
-        assert app.message.text == "answered"
+        assert app.messages.current is not None
+        assert app.messages.current.text == "answered"
 
 
 def test_an_engine_that_ended_is_known(tmp_path: Path, work: World) -> None:
@@ -344,14 +344,14 @@ async def test_another_team_that_took_the_place_of_the_file_is_neither_shown_nor
         emptied(tmp_path)
         await write(app.path, team_world(agent("ada")))
         await until(pilot, lambda: app.view.situation.trouble)
-        app.send_command(Pause(target="@a1"))
+        app.commands.send(Pause(target="@a1"))
         await pilot.press("left_square_bracket")
-        await until(pilot, lambda: app.playback.trouble)
+        await until(pilot, lambda: app.past.playback.trouble)
         app.flush()
 
         assert len(app.view.state.agents) > 1
-        assert app.message is not None
-        assert app.message.text.startswith("refused: the file was ")
+        assert app.messages.current is not None
+        assert app.messages.current.text.startswith("refused: the file was ")
         inbox = tmp_path / "team.db-inbox"
         with sqlite3.connect(f"file:{inbox}?mode=ro", uri=True) as commands:
             assert commands.execute("SELECT count(*) FROM commands").fetchone() == (0,)

@@ -136,7 +136,7 @@ async def assert_harmless_everywhere(app: QuarterdeckApp, ways: dict[str, tuple[
         for way, keys in ways.items():
             await journey.until(lambda: app.screen.query_one("#body", Table).selected)
             await press(pilot, *keys)
-            app.say(f"refused: {EVIL}", "error")
+            app.messages.say(f"refused: {EVIL}", "error")
             await pilot.pause()
 
             assert_harmless(app, way)

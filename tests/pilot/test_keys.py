@@ -330,7 +330,7 @@ async def test_a_click_on_a_key_does_what_it_does_on_this_screen(tmp_path: Path)
         await hand.press("2")
         before = hand.app.screen.query_one("#keys", Bar).text
         await click(hand, "#keys", "t run or team")
-        assert not hand.app.in_past
+        assert not hand.app.past.is_shown
         await hand.press("1", "left_square_bracket")
         assert before != hand.app.screen.query_one("#keys", Bar).text
         seq = hand.app.view.state.seq
@@ -371,16 +371,16 @@ async def test_a_click_on_what_was_said_undoes_it_where_that_is_offered_and_goes
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
     async with opened(tmp_path, size=size) as hand:
-        await until(hand.pilot, lambda: bool(hand.app.spans))
-        hand.app.undoable.append(("c1",))
+        await until(hand.pilot, lambda: bool(hand.app.history.spans))
+        hand.app.commands.undoable.append(("c1",))
         undone: list[Command] = [Undo(command_id="c1")]
         for text, orders in (("opened", []), ("✓ swapped ada, applied at seq 9 · u undo", undone)):
-            hand.app.say(text)
+            hand.app.messages.say(text)
             await hand.pilot.pause()
             await hand.pilot.click(Scrubber, offset=(40 if size[0] == 80 else 60, 0))
             await hand.press()
             assert hand.app.orders == orders
-            assert not hand.app.in_past
+            assert not hand.app.past.is_shown
 
 
 @pytest.mark.parametrize("key", ["question_mark", "ctrl+p", "n", "g"])

@@ -119,7 +119,7 @@ async def test_leaving_from_the_past_asks_about_the_engine_and_the_runs_of_now(t
     async with app.run_test(size=SIZE) as pilot:
         engine, runs = app.feed.engine, len(app.feed.state.runs)
         assert engine is not None
-        app.goto_seq(1)
+        app.past.goto_seq(1)
         await until(pilot, lambda: app.view.past is not None and app.view.state.seq == 1)
         await pilot.press("q")
         await until(pilot, lambda: isinstance(app.screen, LeaveDialog) and app.screen.has_begun)
@@ -156,15 +156,15 @@ async def test_an_engine_that_cannot_be_asked_to_stop_is_one_line(
 ) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause()
-        said, say = list[str](), app.say
+        said, say = list[str](), app.messages.say
 
         def kept(text: str, tone: str = "") -> None:  # a screen that finds the file gone says so in the same place
             said.append(text)
             say(text, tone)
 
-        monkeypatch.setattr(app, "say", kept)
+        monkeypatch.setattr(app.messages, "say", kept)
         for path in app.path.parent.iterdir():
             path.unlink()
-        app.quit_app(stop_engine=True)
+        app.commands.stop_engine(app.exit)
         await until(pilot, lambda: any(text.startswith("not stopped: ") for text in said))
         assert app.is_running

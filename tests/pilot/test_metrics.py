@@ -103,8 +103,8 @@ async def test_in_the_past_events_of_the_same_second_are_told_apart(tmp_path: Pa
     async with opened(tmp_path, work=work) as hand:
         await hand.press("4")
         for moment, count in ((seq, 1), (seq - 1, 0), (seq, 1)):
-            hand.app.goto_seq(moment)
-            await until(hand.pilot, lambda moment=moment: hand.app.in_past and hand.app.view.state.seq == moment)  # type: ignore[misc]
+            hand.app.past.goto_seq(moment)
+            await until(hand.pilot, lambda moment=moment: hand.app.past.is_shown and hand.app.view.state.seq == moment)  # type: ignore[misc]
             await hand.press()
             assert ended(hand) == count
 

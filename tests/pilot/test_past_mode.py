@@ -40,11 +40,11 @@ BEGUN = 15
 
 
 def arrived(app: QuarterdeckApp, seq: int) -> Callable[[], bool]:
-    return lambda: app.in_past and app.view.past is not None and app.view.state.seq == seq
+    return lambda: app.past.is_shown and app.view.past is not None and app.view.state.seq == seq
 
 
 async def went_back(hand: Hand, seq: int = AT) -> None:
-    hand.app.goto_seq(seq)
+    hand.app.past.goto_seq(seq)
     await until(hand.pilot, arrived(hand.app, seq))
 
 
@@ -88,7 +88,7 @@ async def test_keys_go_by_marks_events_and_minutes_and_back_to_live(tmp_path: Pa
         await hand.press("right_square_bracket")
         assert hand.said == fill_keys(ALREADY_LIVE)
         await hand.press("left_square_bracket")
-        await until(hand.pilot, lambda: hand.app.in_past)
+        await until(hand.pilot, lambda: hand.app.past.is_shown)
         mark = hand.app.view.state.seq
         assert mark < last
         await hand.press("comma")
@@ -99,7 +99,7 @@ async def test_keys_go_by_marks_events_and_minutes_and_back_to_live(tmp_path: Pa
         await hand.press("left_curly_bracket")
         await until(hand.pilot, lambda: hand.app.view.now_ms == before_ms - 60_000)
         await hand.press("L")
-        assert not hand.app.in_past
+        assert not hand.app.past.is_shown
         assert hand.app.view.state.seq == last
 
 
@@ -117,7 +117,7 @@ async def test_nothing_can_be_changed_in_the_past_and_it_says_what_to_do(tmp_pat
         changing = [action for action in ACTIONS if action.writes]
         assert changing
         for action in changing:
-            hand.app.message = None
+            hand.app.messages.current = None
             assert isinstance(hand.app.screen, Frame)
             hand.app.screen.action_act(action.name)
             await hand.pilot.pause()
@@ -160,7 +160,7 @@ async def test_a_page_that_is_open_tells_only_what_had_happened_by_then(tmp_path
 
 async def test_a_click_on_the_bar_goes_there_and_dragging_goes_on(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
-        await until(hand.pilot, lambda: bool(hand.app.spans))
+        await until(hand.pilot, lambda: bool(hand.app.history.spans))
         await hand.pilot.mouse_down(Scrubber, offset=(60, 1))
         await until(hand.pilot, arrived(hand.app, BEGUN))
         await hand.pilot.hover(Scrubber, offset=(119, 1))
@@ -191,7 +191,7 @@ async def test_it_stands_still_until_it_plays_and_ends_live(tmp_path: Path) -> N
 
         def plays() -> bool:
             hand.clock[0] += 500
-            return not hand.app.in_past
+            return not hand.app.past.is_shown
 
         await until(hand.pilot, plays)
         assert hand.app.view.state.seq == hand.work.state.seq
@@ -243,7 +243,7 @@ async def test_queues_are_looked_at_also_while_a_past_moment_is_shown(tmp_path: 
         for _ in range(5):
             hand.clock[0] += 2_000
             hand.app.flush()
-        assert hand.app.in_past
+        assert hand.app.past.is_shown
         assert len(queued) == seen + 5
         assert queued[-1] == (hand.clock[0], sum(queue.ready for queue in hand.work.state.queues.values()))
 
@@ -253,7 +253,7 @@ async def test_freeze_stands_still_at_the_newest_event_and_lets_go_again(tmp_pat
         await hand.press("t")
         await until(hand.pilot, arrived(hand.app, hand.work.state.seq))
         await hand.press("t")
-        assert not hand.app.in_past
+        assert not hand.app.past.is_shown
 
 
 @pytest.mark.parametrize(("said", "seq"), [("60", AT), ("1,000,000", None), ("2000-01-01", BEGUN)])
@@ -280,7 +280,7 @@ async def test_what_is_neither_a_time_nor_a_seq_is_said(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
         await hand.press("colon", *"at noon", "enter")
         assert hand.said.startswith("'noon' is neither a time nor a seq")
-        assert not hand.app.in_past
+        assert not hand.app.past.is_shown
 
 
 async def test_fork_makes_a_paused_team_of_that_moment_in_a_new_file(tmp_path: Path) -> None:
@@ -326,21 +326,21 @@ async def test_an_empty_table_says_that_it_was_so_and_how_to_leave_the_moment(tm
 
 async def test_the_time_bar_goes_on_after_the_file_could_not_be_read_for_a_moment(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
-        await until(hand.pilot, lambda: bool(hand.app.spans))
+        await until(hand.pilot, lambda: bool(hand.app.history.spans))
         away = hand.app.path.rename(tmp_path / "away.db")
         hand.app.feed.file_seq += 1
-        hand.app.spans = ()
+        hand.app.history.spans = ()
         hand.app.flush()
         await hand.press()
-        assert not hand.app.spans
+        assert not hand.app.history.spans
         away.rename(hand.app.path)
         hand.app.flush()
-        await until(hand.pilot, lambda: bool(hand.app.spans))
+        await until(hand.pilot, lambda: bool(hand.app.history.spans))
 
 
 async def test_a_message_goes_although_the_clock_of_the_computer_is_set_back(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
-        hand.app.say("something")
+        hand.app.messages.say("something")
         hand.clock[0] -= 3_600_000
         hand.app.flush()
         assert hand.said == ""
@@ -357,14 +357,14 @@ async def test_a_read_that_ends_after_another_moment_was_shown_leaves_no_gap_in_
         assert isinstance(screen, AuditScreen)
         await until(hand.pilot, lambda: len(screen.entries) == 4)
 
-        answers, read = [], hand.app.read
-        hand.app.read = lambda work, then, **_: answers.append((work, then))  # type: ignore[method-assign]
+        answers, read = [], hand.app.background.read
+        hand.app.background.read = lambda work, then, **_: answers.append((work, then))  # type: ignore[method-assign]
         hand.clock[0] += 10_000
         await hand.press("L")
         await until(hand.pilot, lambda: bool(answers))
         await went_back(hand, seqs[0])
         await hand.press("L")
-        hand.app.read = read  # type: ignore[method-assign]
+        hand.app.background.read = read  # type: ignore[method-assign]
         with Reader(hand.app.path) as reader:
             for work, then in answers:
                 then(work(reader))
@@ -404,7 +404,7 @@ async def test_the_page_of_a_supervisor_tells_of_its_switches_up_to_the_moment(
 
         assert is_told() is not from_before
         if from_before:
-            hand.app.live()
+            hand.app.past.live()
         else:
             await went_back(hand, before)
         hand.clock[0] += 1_000

@@ -193,13 +193,15 @@ async def test_a_text_is_kept_until_it_was_taken(keys: str, dialog: type[Dialog]
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press(*keys, *"go", "escape", *keys[-1])
         assert text() == ""  # it was not sent, by choice
-        hand.app._send = lambda _: CommandReply(command_id="c", status="refused", reason="it has left the team")  # type: ignore[method-assign, assignment]
+        refusal = CommandReply(command_id="c", status="refused", reason="it has left the team")
+        hand.app.commands._perform = lambda command: refusal  # type: ignore[method-assign]
         await hand.press(*"go on", "enter")
         await until(hand.pilot, lambda: hand.said.startswith("refused"))
         assert hand.said == "refused: it has left the team; the text is kept"
         await hand.press(keys[-1])
         assert text() == "go on"
-        hand.app._send = lambda _: CommandReply(command_id="c", status="applied", seq=9)  # type: ignore[method-assign, assignment]
+        applied = CommandReply(command_id="c", status="applied", seq=9)
+        hand.app.commands._perform = lambda command: applied  # type: ignore[method-assign]
         await hand.press(*", now", "enter")
         await until(hand.pilot, lambda: "applied at seq 9" in hand.said)
         await hand.press(keys[-1])

@@ -38,10 +38,10 @@ async def test_a_snapshot_is_a_moment_to_go_back_to_and_the_newest_row_comes_bac
         facts = hand.app.screen.query_one("#facts", Lines).text
         assert f"{hand.work.state.seq} events, 1 snapshot" in facts
         await hand.press("j", "enter")
-        await until(hand.pilot, lambda: hand.app.in_past and hand.app.view.state.seq == AT)
+        await until(hand.pilot, lambda: hand.app.past.is_shown and hand.app.view.state.seq == AT)
         hand.table.select("newest")
         await hand.press("enter")
-        assert not hand.app.in_past
+        assert not hand.app.past.is_shown
 
 
 async def test_what_the_newest_moment_holds_is_at_work_also_while_a_past_one_is_shown(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ async def test_what_the_newest_moment_holds_is_at_work_also_while_a_past_one_is_
             await until(hand.pilot, lambda: "HOLDS" in hand.app.screen.query_one("#below", Lines).text)
             await until(hand.pilot, lambda: "reading" not in hand.app.screen.query_one("#below", Lines).text)
             assert "suspended" not in hand.app.screen.query_one("#below", Lines).text
-        assert hand.app.in_past
+        assert hand.app.past.is_shown
 
 
 async def test_archives_and_forks_beside_the_file_are_listed_and_opened(tmp_path: Path) -> None:
@@ -131,8 +131,8 @@ async def test_a_file_that_is_no_database_is_said(tmp_path: Path) -> None:
 
 async def test_in_the_past_one_key_says_what_has_changed_since(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
-        hand.app.goto_seq(AT)
-        await until(hand.pilot, lambda: hand.app.in_past)
+        hand.app.past.goto_seq(AT)
+        await until(hand.pilot, lambda: hand.app.past.is_shown)
         await hand.press("equals_sign")
         await until(hand.pilot, lambda: "What differs" in hand.told("body"))
         assert "differences" in hand.told("body")

@@ -140,7 +140,7 @@ async def test_code_is_not_trusted_for_a_swap_that_would_be_refused(tmp_path: Pa
         await hand.press("enter")
         assert not hand.app.orders
         assert "is being removed" in hand.problem
-        assert hand.app.untrusted_references(["crew:read"]) == ["crew:read"]
+        assert hand.app.trust.untrusted_references(["crew:read"]) == ["crew:read"]
 
 
 async def test_a_line_names_agents_spec_and_mode(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ async def test_a_line_names_agents_spec_and_mode(tmp_path: Path) -> None:
 
 
 def told(app: QuarterdeckApp) -> str:
-    return app.message.text if app.message is not None else ""
+    return app.messages.current.text if app.messages.current is not None else ""
 
 
 def generation(app: QuarterdeckApp, name: str) -> int:
@@ -189,22 +189,22 @@ async def test_what_u_undoes_is_kept_where_the_undo_is_not_sent(
 
     async with opened(tmp_path) as hand:
         done = [("c1", "c2"), ("c3",)]
-        hand.app.undoable += done
+        hand.app.commands.undoable += done
         monkeypatch.setattr(Client, "send_all", failing)
         for left in (done, [("c1", "c2")]):
-            hand.app.undoable, hand.app.says = [*left], []
+            hand.app.commands.undoable, hand.app.says = [*left], []
             await hand.press("u")
             assert any(said.startswith("not sent: ") for said in hand.app.says)
-            assert hand.app.undoable == left
+            assert hand.app.commands.undoable == left
 
-        hand.app.readonly = True
+        hand.app.access.readonly = True
         await hand.press("u")
-        assert hand.app.undoable == [("c1", "c2")]
+        assert hand.app.commands.undoable == [("c1", "c2")]
 
 
 async def test_what_was_done_to_marked_rows_is_undone_together_the_last_first(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
-        hand.app.undoable += [("c1",), ("c2", "c3")]
+        hand.app.commands.undoable += [("c1",), ("c2", "c3")]
         await hand.press("u")
         assert hand.app.orders == [Undo(command_id="c3"), Undo(command_id="c2")]
         await hand.press("u")
@@ -256,14 +256,14 @@ async def test_a_new_change_drops_what_u_could_have_repeated(
     engine: subprocess.Popen[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "dashboard.app.app.HEARD_MS", round(PATIENCE_S * 1000)
+        "dashboard.deck.messages.UNDISTURBED_MS", round(PATIENCE_S * 1000)
     )  # no end of the run takes a message away
     app = QuarterdeckApp(tmp_path / "team.db")
 
     async with app.run_test(size=(120, 36)) as pilot:
 
         async def write(line: str) -> None:
-            app.message = None  # what was said last may be said of this, too
+            app.messages.current = None  # what was said last may be said of this, too
             await pilot.press("colon", *line, "enter")
 
         async def comes_to(said: str, *names: str) -> None:
@@ -271,7 +271,7 @@ async def test_a_new_change_drops_what_u_could_have_repeated(
             await until(pilot, lambda: {one.name for one in app.feed.state.agents.values() if one.paused} == {*names})
 
         async def u(said: str, *names: str) -> None:
-            app.message = None
+            app.messages.current = None
             await pilot.press("u")
             await comes_to(said, *names)
 

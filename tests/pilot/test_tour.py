@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from dashboard.app.guide import Guide
-from dashboard.app.touring import OFFERED_MS
 from dashboard.deck.places import places
+from dashboard.deck.touring import OFFERED_MS
 from dashboard.user.habits import Habits
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.words.tour import OFFER
@@ -40,7 +40,7 @@ async def test_the_tour_follows_what_is_done_from_the_first_step_to_the_last(tmp
         await done(hand, "question_mark")
         await done(hand, "escape")
 
-        assert hand.app.tour is None
+        assert hand.app.tour.current is None
         assert "that was the tour" in hand.said
         assert hand.app.orders == []
 
@@ -52,10 +52,10 @@ async def test_space_goes_on_and_escape_leaves(tmp_path: Path) -> None:
         assert "TOUR 2 of 8" in card(hand)
         assert not hand.table.marked
         await done(hand, "escape")
-        assert hand.app.tour is None
+        assert hand.app.tour.current is None
         assert not hand.app.screen.query_one("#tour").display
         await done(hand, "j", "j", "space")
-        assert hand.app.tour is None
+        assert hand.app.tour.current is None
 
 
 async def test_it_is_offered_once_and_for_a_minute(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ async def test_it_is_offered_once_and_for_a_minute(tmp_path: Path) -> None:
         for later_ms in (0, OFFERED_MS + 1_000):
             hand.clock[0] += later_ms
             hand.app.flush()
-            offers.append(hand.app.offer)
+            offers.append(hand.app.tour.offer)
         assert offers == [OFFER, None]
     assert Habits(file).toured
 

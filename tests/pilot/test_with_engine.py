@@ -32,7 +32,7 @@ SIZE = (120, 36)
 
 
 def told(app: QuarterdeckApp) -> str:
-    return app.message.text if app.message is not None else ""
+    return app.messages.current.text if app.messages.current is not None else ""
 
 
 class Remembering(QuarterdeckApp):
@@ -41,10 +41,13 @@ class Remembering(QuarterdeckApp):
     def __init__(self, db: Path) -> None:
         self.said: list[str] = []
         super().__init__(db)
+        say = self.messages.say
 
-    def say(self, text: str, tone: str = "") -> None:
-        self.said.append(text)
-        super().say(text, tone)
+        def say_and_remember(text: str, tone: str = "") -> None:
+            self.said.append(text)
+            say(text, tone)
+
+        self.messages.say = say_and_remember  # type: ignore[method-assign]
 
 
 def line(app: QuarterdeckApp, bar: str) -> str:
@@ -185,7 +188,7 @@ async def test_a_key_starts_an_engine_where_one_was_killed_and_its_run_goes_on(
         await pilot.press("enter")
         await until(pilot, lambda: told(app).startswith("✓ engine"))
         await until(pilot, lambda: status_of(app, "reader") == "busy" and "● engine" in line(app, "header"))
-        app.send_command(StopEngine())
+        app.commands.send(StopEngine())
         await until(pilot, lambda: "■ engine" in line(app, "header"))
 
 
@@ -233,7 +236,7 @@ async def test_read_only_refuses_every_action_and_says_so(engine: subprocess.Pop
         await until(pilot, lambda: rows_of(app) > 3)
         seq = app.feed.state.seq
         for key in ("h", "S", "z", "r", "R", "ctrl+d", "n", "i"):
-            app.message = None
+            app.messages.current = None
             await pilot.press("j", key)
             await pilot.pause()
             assert "read-only" in told(app), key

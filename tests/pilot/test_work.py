@@ -91,7 +91,7 @@ async def test_settings_are_typed_as_in_a_shell_or_as_pairs(tmp_path: Path) -> N
 async def test_a_long_refusal_takes_as_many_lines_as_it_needs(tmp_path: Path) -> None:
     long = "refused: " + "this is why it cannot be done and what to do about it; " * 3 + "end"
     async with opened(tmp_path, size=(80, 24)) as hand:
-        hand.app.say(long, "error")
+        hand.app.messages.say(long, "error")
         await hand.press()
         status = hand.app.screen.query_one("#time")
         shown = "".join(segment.text for y in range(status.size.height) for segment in status.render_line(y))

@@ -1,0 +1,148 @@
+"""No class inherits from more than three classes of ours, or has more than 40 methods with theirs: it holds parts."""
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterator
+from functools import cache, cached_property
+from types import FunctionType
+from typing import NamedTuple
+
+import pytest
+
+from tests.contract.test_names import packages
+
+MAX_BASES, MAX_METHODS = 3, 40
+HANDLERS = ("action_", "on_", "watch_")
+"""Beginnings of the names of methods that Textual calls by name; they do not count, nor does `compose`."""
+FACADES = {
+    "engine.supervisor.attached.AttachedSupervisor",
+    "engine.supervisor.dynamic.DynamicSupervisor",
+}
+"""Classes of the Python API, whose methods are one call to a part."""
+BOOKS = "engine.simulation."
+"""Books of the simulation, with one method for each event."""
+
+
+class ClassSize(NamedTuple):
+    """How much a class is."""
+
+    bases: int
+    """Bases of ours, but for those that only declare fields."""
+    methods: int
+    """Methods, with those of its bases of ours."""
+
+
+EXCEPTIONS: dict[str, ClassSize] = {
+    "dashboard.dialogs.answer.AnswerDialog": ClassSize(4, 43),
+    "dashboard.dialogs.bulk.BulkDialog": ClassSize(4, 34),
+    "dashboard.dialogs.bulk.BulkLineDialog": ClassSize(5, 34),
+    "dashboard.dialogs.dialog.ChoiceDialog": ClassSize(4, 34),
+    "dashboard.dialogs.dialog.Confirm": ClassSize(4, 32),
+    "dashboard.dialogs.dialog.ConfirmCancel": ClassSize(5, 32),
+    "dashboard.dialogs.edit.EditDialog": ClassSize(5, 48),
+    "dashboard.dialogs.edit.NewAgentDialog": ClassSize(5, 47),
+    "dashboard.dialogs.engine.EngineDialog": ClassSize(4, 32),
+    "dashboard.dialogs.engine.LeadingDialog": ClassSize(4, 32),
+    "dashboard.dialogs.engine.LeaveDialog": ClassSize(5, 34),
+    "dashboard.dialogs.files.ExportDialog": ClassSize(4, 33),
+    "dashboard.dialogs.files.ImportDialog": ClassSize(4, 37),
+    "dashboard.dialogs.fork.ForkDialog": ClassSize(4, 32),
+    "dashboard.dialogs.line.LineDialog": ClassSize(4, 32),
+    "dashboard.dialogs.members.MoveDialog": ClassSize(5, 34),
+    "dashboard.dialogs.members.ReassignDialog": ClassSize(5, 35),
+    "dashboard.dialogs.members.RemoveDialog": ClassSize(5, 34),
+    "dashboard.dialogs.request.RequestDialog": ClassSize(4, 39),
+    "dashboard.dialogs.spec_editor.SpecEditor": ClassSize(4, 47),
+    "dashboard.dialogs.strategy.StrategyDialog": ClassSize(4, 38),
+    "dashboard.dialogs.swap.RollbackDialog": ClassSize(5, 35),
+    "dashboard.dialogs.swap.SpecDialog": ClassSize(4, 35),
+    "dashboard.dialogs.swap.SwapDialog": ClassSize(5, 41),
+    "dashboard.frame.board_screen.BoardScreen": ClassSize(5, 74),
+    "dashboard.frame.finding_screen.FindingScreen": ClassSize(6, 86),
+    "dashboard.frame.frame.Frame": ClassSize(4, 71),
+    "dashboard.frame.journal_screen.JournalScreen": ClassSize(6, 88),
+    "dashboard.frame.once_screen.OnceScreen": ClassSize(7, 89),
+    "dashboard.frame.page_screen.PageScreen": ClassSize(5, 83),
+    "dashboard.frame.panels_screen.PanelsScreen": ClassSize(7, 94),
+    "dashboard.frame.table_screen.TableScreen": ClassSize(5, 86),
+    "dashboard.pages.agent.AgentScreen": ClassSize(8, 103),
+    "dashboard.pages.describe.DescribeScreen": ClassSize(7, 86),
+    "dashboard.pages.diff.DiffScreen": ClassSize(8, 89),
+    "dashboard.pages.event.EventScreen": ClassSize(8, 89),
+    "dashboard.pages.raw.RawScreen": ClassSize(7, 88),
+    "dashboard.pages.replay.ReplayScreen": ClassSize(8, 89),
+    "dashboard.pages.run.RunScreen": ClassSize(8, 102),
+    "dashboard.pages.supervisor.SupervisorScreen": ClassSize(6, 87),
+    "dashboard.pages.task.TaskScreen": ClassSize(8, 97),
+    "dashboard.screens.agents.AgentsScreen": ClassSize(6, 87),
+    "dashboard.screens.audit.AuditScreen": ClassSize(7, 88),
+    "dashboard.screens.engines.EnginesScreen": ClassSize(7, 89),
+    "dashboard.screens.events.EventsScreen": ClassSize(5, 79),
+    "dashboard.screens.graph.GraphScreen": ClassSize(6, 81),
+    "dashboard.screens.inbox.InboxScreen": ClassSize(6, 86),
+    "dashboard.screens.log.LogScreen": ClassSize(5, 77),
+    "dashboard.screens.metrics.MetricsScreen": ClassSize(6, 95),
+    "dashboard.screens.network.NetworkScreen": ClassSize(6, 96),
+    "dashboard.screens.runs.RunsScreen": ClassSize(6, 87),
+    "dashboard.screens.state.StateScreen": ClassSize(6, 88),
+    "dashboard.screens.tasks.TasksScreen": ClassSize(7, 88),
+    "dashboard.screens.teams.TeamsScreen": ClassSize(6, 88),
+    "dashboard.screens.timeline.TimelineScreen": ClassSize(6, 82),
+    "dashboard.widgets.table.Log": ClassSize(2, 43),
+    "dashboard.widgets.table.Table": ClassSize(1, 41),
+    "engine.supervisor.local.LocalEngine": ClassSize(1, 42),
+}
+"""Classes that are larger; their numbers may only fall."""
+
+
+def functions_of(kind: type) -> set[str]:
+    """Return the names of the functions and properties that a class itself defines in its source."""
+    names = set()
+    for name, value in [*vars(kind).items()]:
+        function = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
+        function = function.func if isinstance(function, cached_property) else function
+        function = inspect.unwrap(function) if callable(function) else function
+        if isinstance(function, FunctionType) and not function.__code__.co_filename.startswith("<"):
+            names.add(name)
+    return names
+
+
+def classes() -> Iterator[type]:
+    """Yield every class of the product."""
+    for package in packages():
+        for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
+            if not module.name.endswith(("__main__", "tab_process")):  # which run when they are imported
+                values = [*vars(importlib.import_module(module.name)).values()]
+                yield from (kind for kind in values if isinstance(kind, type) and kind.__module__ == module.name)
+
+
+@cache
+def sizes() -> dict[str, ClassSize]:
+    found = {}
+    for kind in classes():
+        own = [each for each in kind.__mro__ if each.__module__.partition(".")[0] in packages() and functions_of(each)]
+        names = set[str]().union(*map(functions_of, own))
+        methods = [name for name in names if not name.startswith(HANDLERS) and name != "compose"]
+        bases = len([each for each in own if each is not kind])
+        found[f"{kind.__module__}.{kind.__qualname__}"] = ClassSize(bases, len(methods))
+    return found
+
+
+def is_large(size: ClassSize) -> bool:
+    return size.bases > MAX_BASES or size.methods > MAX_METHODS
+
+
+def test_a_class_holds_parts_in_place_of_bases() -> None:
+    large = {name: size for name, size in sizes().items() if is_large(size) and not name.startswith(BOOKS)}
+
+    assert not large.keys() - EXCEPTIONS.keys() - FACADES
+
+
+@pytest.mark.parametrize("name", EXCEPTIONS)
+def test_a_class_that_is_larger_only_shrinks(name: str) -> None:
+    size, bound = sizes()[name], EXCEPTIONS[name]
+
+    assert is_large(size), "no exception any more"
+    assert size.bases <= bound.bases
+    assert size.methods <= bound.methods
