@@ -19,7 +19,9 @@ from dashboard.cli.printing.items import Item, agent_item, run_item, supervisor_
 from dashboard.cli.printing.output import WRONG_USAGE, TextTable, emit, fail
 from dashboard.cli.printing.times import now_in
 from dashboard.engines.process import doubt_of
-from dashboard.views.facts.work import now_of_agent, now_of_supervisor, state_of_agent, waiting_reason
+from dashboard.views.facts.agent import now_of_agent, state_of_agent
+from dashboard.views.facts.supervisor import now_of_supervisor
+from dashboard.views.facts.work import waiting_reason
 from dashboard.views.header import describe_standbys
 from dashboard.views.measures.digest import Digest, make_digest
 from dashboard.views.words.amounts import duration, median, moment, money, percent, pluralize, short_money

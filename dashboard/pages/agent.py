@@ -12,8 +12,8 @@ from dashboard.reading.newest import Newest
 from dashboard.views.arrangement import PANE_MIN_COLUMNS
 from dashboard.views.drawing.lines import BLANK, Line, Span, hairline
 from dashboard.views.event_log import Entry
-from dashboard.views.facts import agent_aside
-from dashboard.views.facts.agent_facts import agent_facts
+from dashboard.views.facts import agent_page
+from dashboard.views.facts.agent import agent_facts
 from dashboard.views.facts.agent_says import latest_output
 from dashboard.views.facts.ended import ended_tasks_in
 from dashboard.views.facts.prompt import prompt_beginning, prompt_lines, prompt_of
@@ -22,7 +22,7 @@ from dashboard.views.view_state import ViewState
 from dashboard.views.words.absent import absence
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
-from engine.core.events import AgentSwapped, AttemptStarted
+from engine.core.events import AttemptStarted
 from engine.core.state import Agent, State, Task
 from store import Reader
 
@@ -116,7 +116,11 @@ class AgentScreen(PanelsScreen):
         if agent is None:
             self.show_facts([Line((Span(f" {absence(view.state, self._key)}", "muted"),))])
         else:
-            self._show_facts(view, agent, task, steps)
+            now_ms, activity = view.now_ms, view.activity
+            facts = agent_facts(
+                view.state, agent, view.counts, view.live, now_ms=now_ms, activity=activity, events=self.events
+            )
+            self.show_facts(agent_page.facts_lines(facts, agent, task, self.size.width, now_ms=now_ms))
         self._show_steps(view, task, steps)
         self._show_says(view, task)
         self._show_prompt(view, task, steps)
@@ -130,22 +134,6 @@ class AgentScreen(PanelsScreen):
         """Return the task of the newest event with one, else the task shown before."""
         task_ids = (getattr(entry.event, "task_id", None) for entry in reversed(self.entries))
         return next((task_id for task_id in task_ids if task_id), self._task_id)
-
-    def _show_facts(self, view: ViewState, agent: Agent, task: Task | None, steps: Sequence[Entry]) -> None:
-        swaps = [entry.event for entry in self.entries if isinstance(entry.event, AgentSwapped)]
-        lines = agent_facts(
-            view.state,
-            agent,
-            task,
-            steps,
-            view.counts,
-            view.live,
-            view.activity,
-            swapped=swaps[-1] if swaps else None,
-            width=self.size.width,
-            now_ms=view.now_ms,
-        )
-        self.show_facts(lines)
 
     def _show_steps(self, view: ViewState, task: Task | None, steps: Sequence[Entry]) -> None:
         pane = self.panel("steps")
@@ -176,7 +164,7 @@ class AgentScreen(PanelsScreen):
         title, lines = section.title, section.lines
         agent = view.state.agents.get(self._key)
         if not lines and agent is not None:
-            title, lines = "SPEC", agent_aside.spec_section(view.state.spec_of(agent), pane.wide)
+            title, lines = "SPEC", agent_page.spec_section(view.state.spec_of(agent), pane.wide)
         pane.fill(title, lines, right=self.follow_text(self._task_id if section.grows else None))
 
     def _show_prompt(self, view: ViewState, task: Task | None, steps: Sequence[Entry]) -> None:
@@ -212,8 +200,8 @@ class AgentScreen(PanelsScreen):
             pane.set_class(not agent.at_work_ms and not ended_tasks and not steps, "-empty")
             if pane.display and pane.size.width:
                 parts = [
-                    agent_aside.times_section(agent, self.entries, steps, pane.wide, rows),
-                    agent_aside.last_section(agent, ended_tasks, pane.wide, now_ms),
+                    agent_page.times_section(agent, self.entries, steps, pane.wide, rows),
+                    agent_page.last_section(agent, ended_tasks, pane.wide, now_ms),
                 ]
                 _fill(pane, parts)
         aside = self.panel("aside")
@@ -222,17 +210,17 @@ class AgentScreen(PanelsScreen):
 
     def _aside(
         self, state: State, agent: Agent, task: Task | None, steps: Sequence[Entry], pane: Panel
-    ) -> list[agent_aside.Section]:
+    ) -> list[agent_page.Section]:
         chosen, width = self._chosen(steps), pane.wide
         entry = steps[chosen] if chosen is not None else None
         return [
-            agent_aside.step_section(entry, (chosen or 0) + 1, width, max(6, pane.room // 2)),
-            agent_aside.error_section(agent, width),
-            agent_aside.memory_section(state, agent, self.texts, width),
-            agent_aside.tools_section(steps, width),
-            agent_aside.conversation_section(state, task, self.texts, width),
-            agent_aside.record_section(agent, width),
-            agent_aside.generations_section(self.entries, agent, width),
+            agent_page.step_section(entry, (chosen or 0) + 1, width, max(6, pane.room // 2)),
+            agent_page.error_section(agent, width),
+            agent_page.memory_section(state, agent, self.texts, width),
+            agent_page.tools_section(steps, width),
+            agent_page.conversation_section(state, task, self.texts, width),
+            agent_page.record_section(agent, width),
+            agent_page.generations_section(self.entries, agent, width),
         ]
 
     def task_needing_input(self, view: ViewState) -> str | None:
@@ -263,7 +251,7 @@ def _current_task_id(agent: Agent | None) -> str | None:
     return next(reversed(agent.running), None) or next(reversed(agent.parked), None)
 
 
-def _fill(pane: Panel, parts: Sequence[agent_aside.Section]) -> None:
+def _fill(pane: Panel, parts: Sequence[agent_page.Section]) -> None:
     """Show sections in a pane; the title of the first one is that of the pane."""
     filled_sections = [part for part in parts if part[2]]
     lines: list[Line] = []

@@ -32,7 +32,10 @@ class DescribeScreen(FindingScreen):
     def page(self, view: ViewState, texts: JournalTexts, history: History) -> Sequence[Cell]:
         state, key, now_ms = view.state, self._key, view.now_ms
         if key in state.agents:
-            return agent_page(state, key, view.counts, view.live, history, now_ms=now_ms, steps=self.events)
+            activity, events = view.activity, self.events
+            return agent_page(
+                state, key, view.counts, view.live, history, now_ms=now_ms, activity=activity, events=events
+            )
         if key in state.runs or state.summary(key) is not None:
             return run_page(state, key, texts, now_ms=now_ms, working=view.working)
         subject = object_of(state, key)

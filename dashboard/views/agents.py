@@ -8,7 +8,7 @@ from operator import attrgetter
 from rich.cells import cell_len
 
 from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message
-from dashboard.views.facts.work import now_in_brief, state_of_agent
+from dashboard.views.facts.agent import now_in_brief, state_of_agent
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.usage import USAGE_COLUMNS, is_metered, usage_cells
 from dashboard.views.words.amounts import count, duration, median, percent

@@ -15,7 +15,8 @@ from dashboard.views.drawing.lines import Span, cut_path
 from dashboard.views.drawing.plots import meter
 from dashboard.views.drawing.rows import EMPTY, Cell, Column, Listing, empty_message, fit_columns
 from dashboard.views.drawing.sorting import Sorting
-from dashboard.views.facts.work import now_in_brief, now_of_supervisor, state_of_agent, state_of_supervisor
+from dashboard.views.facts.agent import now_in_brief, state_of_agent
+from dashboard.views.facts.supervisor import now_of_supervisor, state_of_supervisor
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.meters import METER, Meters, lane_heading

@@ -2,7 +2,8 @@
 
 import pytest
 
-from dashboard.views.facts.work import now_of_agent, now_of_supervisor, state_of_agent
+from dashboard.views.facts.agent import now_of_agent, state_of_agent
+from dashboard.views.facts.supervisor import now_of_supervisor
 from dashboard.views.measures.digest import make_digest
 from dashboard.views.words.amounts import moment
 from engine.core.commands import SwapAgent

@@ -8,8 +8,8 @@ from rich.cells import cell_len
 from dashboard.views.drawing.lines import Line, cell_width
 from dashboard.views.drawing.prose import MAX_CHARACTERS, growing_prose, paragraph, prose
 from dashboard.views.event_log import Entry
-from dashboard.views.facts.agent_aside import last_section
-from dashboard.views.facts.agent_facts import agent_facts
+from dashboard.views.facts.agent import agent_facts
+from dashboard.views.facts.agent_page import facts_lines, last_section
 from dashboard.views.facts.agent_says import event_lines, latest_output
 from dashboard.views.facts.ended import ended_tasks_in
 from dashboard.views.facts.prompt import prompt_beginning, prompt_lines, prompt_of, prompt_text
@@ -121,14 +121,13 @@ def test_facts_fit_into_any_width() -> None:
     work, live = talking()
     for shown in work.state.agents.values():
         task = work.state.tasks[next(iter([*shown.running, *shown.parked]))]
-        steps = steps_among(entries(work), task.id)
-        activity = Activity.of(work.state, work.journal)
+        activity, events = Activity.of(work.state, work.journal), work.journal
+        counts = make_digest(work.state)
+        facts = agent_facts(work.state, shown, counts, live, now_ms=NOW_MS, activity=activity, events=events)
         for width in (40, 80, 120, 200):
-            facts = agent_facts(
-                work.state, shown, task, steps, make_digest(work.state), live, activity, width=width, now_ms=NOW_MS
-            )
-            assert all(cell_width(line.spans) <= width for line in facts)
-            assert shown.name in text(facts)[0]
+            lines = facts_lines(facts, shown, task, width, now_ms=NOW_MS)
+            assert all(cell_width(line.spans) <= width for line in lines)
+            assert shown.name in text(lines)[0]
 
 
 def test_facts_go_on_in_another_line_where_one_does_not_hold_them() -> None:
@@ -136,8 +135,8 @@ def test_facts_go_on_in_another_line_where_one_does_not_hold_them() -> None:
     checker = next(agent for agent in work.state.agents.values() if agent.name == "checker")
     task = next(one for one in work.state.tasks.values() if one.agent_id == checker.id)
     activity = Activity.of(work.state, work.journal)
-    facts = agent_facts(work.state, checker, task, [], make_digest(work.state), {}, activity, width=80, now_ms=NOW_MS)
-    told = "\n".join(text(facts))
+    facts = agent_facts(work.state, checker, make_digest(work.state), {}, now_ms=NOW_MS, activity=activity)
+    told = "\n".join(text(facts_lines(facts, checker, task, 80, now_ms=NOW_MS)))
 
     assert "…" not in told
     assert [word for word in ("can check", "z closes it", "0 of 1,000 tokens", "last error") if word not in told] == []

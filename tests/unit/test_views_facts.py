@@ -5,6 +5,20 @@ from rich.cells import cell_len
 
 from dashboard.views.drawing.facts import Fact, in_groups, to_cells, to_lines, to_row
 from dashboard.views.drawing.lines import Line, Span, cell_width
+from dashboard.views.facts.agent import agent_facts
+from dashboard.views.facts.agent_page import facts_lines
+from dashboard.views.facts.agent_pane import PaneData, agent_pane
+from dashboard.views.facts.pages import agent_page
+from dashboard.views.graph.details import node_details
+from dashboard.views.graph.nodes import Sight
+from dashboard.views.graph.subject import graph_of
+from dashboard.views.measures.activity import Activity
+from dashboard.views.measures.digest import make_digest
+from dashboard.views.words.names import Names
+from engine.core.state import Agent, Probation
+from tests.pilot.scene import NOW_MS
+from tests.pilot.trouble import trouble
+from tests.world import World
 
 FACTS = [
     Fact("type", "function", group="about", rank=2),
@@ -63,3 +77,48 @@ def test_no_row_or_line_is_wider_than_its_place(width: int) -> None:
 def test_no_facts_are_no_lines_and_an_empty_row() -> None:
     assert to_lines([], 40) == []
     assert text_of(to_row([], 40)) == ""
+
+
+def rich(name: str) -> tuple[World, Agent]:
+    """Return a team, and an agent of it of which much is known."""
+    work = trouble()
+    member = next(one for one in work.state.agents.values() if one.name == name)
+    member.generation, member.previous = 3, member.spec  # type: ignore[misc]
+    member.restarts, member.away, member.max_concurrency = 2, True, 4  # type: ignore[misc]
+    member.probation = Probation(failures=3, tasks=10, mode="drain", ended=5, failed=1)  # type: ignore[misc]
+    member.stuck, member.last_error = 1, "KeyError: 'total'"  # type: ignore[misc]
+    return work, member
+
+
+@pytest.mark.parametrize("name", ["clerk", "checker", "scanner", "reader"])
+def test_every_place_shows_what_is_known_of_an_agent_in_the_same_words(name: str) -> None:
+    work, member = rich(name)
+    state, counts = work.state, make_digest(work.state)
+    activity = Activity.of(state, work.journal)
+    facts = agent_facts(state, member, counts, {}, now_ms=NOW_MS, activity=activity)
+    sight = Sight(state=state, counts=counts, now_ms=NOW_MS, activity=activity)
+    drawn = graph_of(sight, "team")
+    node = next(node for node in drawn.nodes if node.about == member.id)
+    lines = {
+        "page": facts_lines(facts, member, None, 1_000, now_ms=NOW_MS),
+        "pane": agent_pane(PaneData(state, counts, {}, Names(), activity, NOW_MS), member, [], 400, 60),
+        "graph": node_details(sight, drawn, node, width=1_000),
+    }
+    groups = {
+        "page": ("head", "program", "place", "spec", "tokens", "cost", "busy", "figures", "alerts", "limits"),
+        "pane": ("head", "type", "program", "place", "spec", "tokens", "cost", "limits"),
+        "graph": ("head", "figures", "alerts"),
+    }
+    told = {place: "\n".join(map(text_of, place_lines)) for place, place_lines in lines.items()}
+    described = agent_page(state, member.id, counts, {}, (), now_ms=NOW_MS, activity=activity)
+
+    missing = [
+        (place, fact.label)
+        for place, shown in groups.items()
+        for fact in in_groups(facts, *shown)
+        if fact.text not in told[place]
+    ]
+    assert missing == []
+    said = "\n".join(f"{cell.lead.strip()} {cell.text}" for cell in described)
+    assert [fact.label for fact in facts if fact.text.strip() not in said] == []
+    assert [fact.label for fact in facts if fact.group in groups["page"] and fact.more not in said] == []

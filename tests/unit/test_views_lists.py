@@ -10,7 +10,8 @@ from dashboard.views.agents import COLUMNS as OF_AGENTS
 from dashboard.views.agents import agents
 from dashboard.views.drawing.rows import fit_columns
 from dashboard.views.event_log import Entry
-from dashboard.views.facts.agent_facts import agent_facts
+from dashboard.views.facts.agent import agent_facts
+from dashboard.views.facts.agent_page import facts_lines
 from dashboard.views.facts.ended import EndedTaskIndex, ended_tasks_in
 from dashboard.views.facts.pages import agent_page
 from dashboard.views.facts.task_facts import child_lines
@@ -143,8 +144,9 @@ def test_an_agent_that_waits_says_so_as_in_the_network_and_one_that_asks_a_perso
     state, found, activity = asks.state, make_digest(asks.state), Activity.of(asks.state, asks.journal)
     (ada,) = state.agents.values()
     task, now_ms = state.tasks[key[0]], state.at_ms
-    facts = agent_facts(state, ada, task, [], found, {}, activity, width=80, now_ms=now_ms)
-    assert "⚑ asks" in "".join(span.text for span in facts[0].spans)
+    facts = agent_facts(state, ada, found, {}, now_ms=now_ms, activity=activity)
+    head = facts_lines(facts, ada, task, 80, now_ms=now_ms)[0]
+    assert "⚑ asks" in "".join(span.text for span in head.spans)
     assert "⚑ asks" in [cell.text for cell in agent_page(state, ada.id, found, {}, [], now_ms=now_ms)]
 
 

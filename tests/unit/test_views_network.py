@@ -21,7 +21,9 @@ from dashboard.views.drawing.lines import Line, cell_width
 from dashboard.views.drawing.sections import wrap_end
 from dashboard.views.drawing.sorting import Sorting
 from dashboard.views.event_log import Entry
+from dashboard.views.facts.agent import state_of_agent
 from dashboard.views.facts.agent_pane import PaneData, agent_pane, oldest_in_queue, oldest_of_queues
+from dashboard.views.facts.supervisor import now_of_supervisor
 from dashboard.views.facts.supervisor_pane import (
     member_lines,
     progress_line,
@@ -29,7 +31,6 @@ from dashboard.views.facts.supervisor_pane import (
     supervisor_pane,
     supervisor_side,
 )
-from dashboard.views.facts.work import now_of_supervisor, state_of_agent
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import make_digest
 from dashboard.views.measures.meters import METER, SPAN_MS, Meters

@@ -7,8 +7,8 @@ from dashboard.views.changes.outcomes import UNDO_HINT, can_be_undone, describe_
 from dashboard.views.changes.swaps import attempt_lines, candidate_line, mode_lines, refusal_of, split_candidates
 from dashboard.views.changes.switching import has_settings, settings_hint, strategies
 from dashboard.views.drawing.rows import fit_columns
+from dashboard.views.facts.agent import now_of_agent
 from dashboard.views.facts.spec_fields import spec_changes
-from dashboard.views.facts.work import now_of_agent
 from dashboard.views.inbox import MEANINGS, WITH_OUTPUT, inbox, question_lines
 from dashboard.views.measures.digest import make_digest, needs_person
 from dashboard.views.words.field_names import FIELDS

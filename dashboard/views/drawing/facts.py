@@ -40,16 +40,32 @@ def to_cells(facts: Sequence[Fact], *, wide: int = 12) -> list[Cell]:
     cells = []
     for fact in facts:
         drawn = "".join(span.text for span in fact.drawn)
-        text = f"{fact.text}; {fact.more}" if fact.more else fact.text
-        cells.append(labelled(fact.label, f"{drawn}  {text}" if drawn else text, fact.tone, wide=wide))
+        text = f"{drawn}  {_text_of(fact)}" if drawn else _text_of(fact)
+        cells.append(labelled(fact.label, text, fact.tone, wide=wide))
     return cells
 
 
-def to_lines(facts: Sequence[Fact], width: int, *, bare: Collection[str] = ()) -> list[Line]:
-    """Return facts in as many lines as they need; labels in `bare` are left out."""
+def _text_of(fact: Fact) -> str:
+    return f"{fact.text}; {fact.more}" if fact.more else fact.text
+
+
+def to_cell(label: str, facts: Sequence[Fact]) -> Cell:
+    """Return facts in one labelled cell, as words."""
+    return labelled(label, ", ".join(f"{fact.label} {fact.text.strip()}" for fact in facts))
+
+
+def to_lines(
+    facts: Sequence[Fact], width: int, *, bare: Collection[str] = (), more: Collection[str] = ()
+) -> list[Line]:
+    """Return facts in as many lines as they need.
+
+    Args:
+        bare: Labels that are left out.
+        more: Labels of facts whose `more` is added.
+    """
     lines: list[list[Span]] = []
     for fact in facts:
-        spans = _spans_of(fact, bare, "")
+        spans = _spans_of(fact, bare, more)
         if lines and cell_width(lines[-1]) + _GAP + cell_width(spans) <= width:
             lines[-1] += [Span(" " * _GAP), *spans]
         else:
@@ -64,7 +80,7 @@ def to_row(facts: Sequence[Fact], width: int, *, bare: Collection[str] = (), max
         bare: Labels that are left out.
         max_gap: Maximum cells between two facts.
     """
-    parts = [(fact.rank, _spans_of(fact, bare, "strong")) for fact in facts]
+    parts = [(fact.rank, _spans_of(fact, bare)) for fact in facts]
     while len(parts) > 1 and sum(cell_width(spans) + _GAP for _, spans in parts) - _GAP > width:
         parts.pop(max(range(len(parts)), key=lambda place: (parts[place][0], place)))
     free = width - sum(cell_width(spans) for _, spans in parts)
@@ -74,8 +90,7 @@ def to_row(facts: Sequence[Fact], width: int, *, bare: Collection[str] = (), max
     return Line(fit_spans(row, width))
 
 
-def _spans_of(fact: Fact, bare: Collection[str], tone: str) -> list[Span]:
-    """Return a fact as spans, its text in `tone` unless it has a tone of its own."""
+def _spans_of(fact: Fact, bare: Collection[str], more: Collection[str] = ()) -> list[Span]:
     label = [] if fact.label in bare else [Span(f"{fact.label} ", "muted")]
     drawn = [*fact.drawn, Span(" ")] if fact.drawn else []
-    return [*label, *drawn, Span(fact.text, fact.tone or tone)]
+    return [*label, *drawn, Span(_text_of(fact) if fact.label in more else fact.text, fact.tone)]

@@ -5,27 +5,23 @@ from itertools import islice
 from typing import NamedTuple
 
 import engine.core.events as on
-from dashboard.views.drawing.facts import to_lines
-from dashboard.views.drawing.lines import BLANK, Line, Span, cut_path, fit_spans, indent, join_columns, spread
+from dashboard.views.drawing.facts import Fact, in_groups, to_lines, to_row
+from dashboard.views.drawing.lines import BLANK, Line, Span, cell_width, cut_path, indent, join_columns, spread
 from dashboard.views.drawing.plots import meter, spark
 from dashboard.views.drawing.sections import EDGE_WIDTH, Section, draw_frame, draw_side_by_side, height_of, wrap_end
 from dashboard.views.drawing.values import value_lines, value_spans
 from dashboard.views.event_log import Entry
-from dashboard.views.facts.agent_aside import spec_section
-from dashboard.views.facts.agent_facts import context_of
+from dashboard.views.facts.agent import agent_facts, now_of_agent
+from dashboard.views.facts.agent_page import spec_section, title_line
 from dashboard.views.facts.agent_says import event_lines
-from dashboard.views.facts.spec_fields import format_value
 from dashboard.views.facts.steps import CURSOR, EMPTY_INPUTS, calls_of
-from dashboard.views.facts.work import now_of_agent, state_of_agent
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
-from dashboard.views.measures.limits import limit_facts
 from dashboard.views.measures.task_times import describe_times, times_of, times_plot
 from dashboard.views.tail import one_line
-from dashboard.views.words.amounts import ago, count, duration, elapsed, median, money, percent
+from dashboard.views.words.amounts import ago, duration, elapsed, median, percent
 from dashboard.views.words.glyphs import task_mark
 from dashboard.views.words.names import Names, without_title
-from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, State, Task
 
 MAX_ATTEMPTS = 3
@@ -40,6 +36,8 @@ EVENTS_MIN_HEIGHT = 20
 """Minimum lines to show events below the output."""
 BARS_MIN_WIDTH = 60
 """Minimum cells for a bar of the time of an ended task."""
+MIN_SPARK_WIDTH = 4
+"""Minimum cells for the recent length of a queue."""
 
 
 class PaneData(NamedTuple):
@@ -97,26 +95,24 @@ def agent_pane(
 ) -> list[Line]:
     """Return the pane of an agent; `entries` are its events, the newest first."""
     room = width - EDGE_WIDTH
-    head = [_title(data, agent, room), *_about_lines(data.state, agent, room)][: 2 if height < 20 else 3]
-    now = _now_section(data, agent, room)
-    tokens = [_tokens(data, agent, entries, room)] if data.metered else []
+    facts = _facts_of(data, agent, entries)
+    head = _head_lines(facts, agent, room)[: 2 if height < 20 else 3]
+    now = [*_now_section(data, facts, agent, room), *_tokens_section(facts, room)]
     times = _times_section(agent, entries, room, 0 if height < 24 else 3 if height < 30 else 5 if height < 44 else 7)
     last_tasks = _last_tasks(data, entries, room, max(2, height // 6 if height < 44 else height // 5))
-    left = height - len(head) - height_of([*now, *tokens, *times, *last_tasks]) - 1
+    left = height - len(head) - height_of([*now, *times, *last_tasks]) - 1
     says = _output_section(data, agent, entries, room, left) if left >= 2 else []
-    return draw_frame(head, [*now, *tokens, *says, *times, *last_tasks], width, height, joins=joins)
+    return draw_frame(head, [*now, *says, *times, *last_tasks], width, height, joins=joins)
 
 
 def agent_columns(data: PaneData, agent: Agent, entries: Sequence[Entry], width: int, height: int) -> list[Line]:
     """Return the pane in columns, for a wide pane; with the spec if it fits."""
-    head = [_title(data, agent, width - 2), *_about_lines(data.state, agent, width - 2)]
+    facts = _facts_of(data, agent, entries)
+    head = _head_lines(facts, agent, width - 2)
     height -= len(head)
     third = width // 3 if width >= THREE_COLUMN_MIN_WIDTH else 0
     left = third or width * 2 // 5
-    now = [
-        *_now_section(data, agent, left - EDGE_WIDTH),
-        *([_tokens(data, agent, entries, left - EDGE_WIDTH)] if data.metered else []),
-    ]
+    now = [*_now_section(data, facts, agent, left - EDGE_WIDTH), *_tokens_section(facts, left - EDGE_WIDTH)]
     last_tasks = _last_tasks(data, entries, left - EDGE_WIDTH, max(2, height - height_of(now) - 1))
     middle = width - left - third
     lived = height // 2 if height >= EVENTS_MIN_HEIGHT else 0
@@ -129,39 +125,19 @@ def agent_columns(data: PaneData, agent: Agent, entries: Sequence[Entry], width:
     return [*(indent(line) for line in head), *draw_side_by_side(panes, height)]
 
 
-def _title(data: PaneData, agent: Agent, room: int) -> Line:
-    state = state_of_agent(data.state, agent, working=data.counts.working)
-    swapped = data.activity.swapped_ms.get(agent.id)
-    left = [Span(agent.name, "strong")]
-    if agent.generation > 1:
-        left.append(Span(f"  g{agent.generation}", "accent"))
-    if swapped is not None:
-        left.append(Span(f" ◆ {ago(data.now_ms - swapped)}", "accent"))
-    return spread(left, [Span(state.text, f"{state.tone} bold")], room, key=agent.id)
+def _head_lines(facts: Sequence[Fact], agent: Agent, room: int) -> list[Line]:
+    about = to_row(in_groups(facts, "type", "program", "place", "spec"), room, bare={"type", "model", "runs"})
+    described = to_lines(in_groups(facts, "description"), room, bare={"description"})
+    return [title_line(in_groups(facts, "head"), agent, room), *described, about]
 
 
-def _about_lines(state: State, agent: Agent, room: int) -> list[Line]:
-    spec, supervisor = state.spec_of(agent), state.supervisors.get(agent.supervisor_id)
-    says = spec.description or (f"can {', '.join(spec.specialties)}" if spec.specialties else "")
-    parts = [
-        spec.agent_type,
-        _describe_program(spec),
-        f"at once {agent.max_concurrency}" if agent.max_concurrency > 1 else "",
-    ]
-    pool = f"{agent.size} of {spec.pool.min}..{spec.pool.max} instances" if spec.pool is not None else ""
-    details = " · ".join(
-        part for part in (*parts, pool, f"under {supervisor.name}" if supervisor is not None else "") if part
-    )
-    lines = [spread([Span(says, "muted")], [], room)] if says else []
-    return [*lines, spread([Span(details, "faint")], [], room)]
+def _facts_of(data: PaneData, agent: Agent, entries: Sequence[Entry]) -> list[Fact]:
+    now_ms, activity = data.now_ms, data.activity
+    events = [entry.event for entry in reversed(entries)]
+    return agent_facts(data.state, agent, data.counts, data.live, now_ms=now_ms, activity=activity, events=events)
 
 
-def _describe_program(spec: AgentSpec) -> str:
-    program = spec.model or spec.run or spec.options.get("argv")
-    return format_value(program) if program else ""
-
-
-def _now_section(data: PaneData, agent: Agent, room: int) -> list[Section]:
+def _now_section(data: PaneData, facts: Sequence[Fact], agent: Agent, room: int) -> list[Section]:
     """Return the attempts of an agent with their usual time, or why it has none; its limits and its queue."""
     state, middle_ms = data.state, median(agent.at_work_ms)
     at_work = [
@@ -176,8 +152,8 @@ def _now_section(data: PaneData, agent: Agent, room: int) -> list[Section]:
         current = now_of_agent(state, agent, data.counts, data.live, data.now_ms)
         text = current.text or "nothing to do now"
         lines += [Line((Span(piece, current.tone or "faint"),)) for piece in wrap_end(text, room, 3)]
-    lines += to_lines(limit_facts(state, agent.id, now_ms=data.now_ms), room)
-    lines += _queue_lines(data, agent, room)
+    lines += to_lines(in_groups(facts, "limits"), room)
+    lines += _queue_lines(data, facts, room)
     slots = f"{len(agent.running)} of {agent.max_concurrency} slots"
     return [Section("NOW", lines, slots)]
 
@@ -205,30 +181,21 @@ def _attempt_line(
     return join_columns(parts, key=task.id)
 
 
-def _queue_lines(data: PaneData, agent: Agent, room: int) -> list[Line]:
-    waiting = data.counts.waiting_of[agent.id]
-    if not waiting:
-        return []
+def _queue_lines(data: PaneData, facts: Sequence[Fact], room: int) -> list[Line]:
     oldest = data.state.tasks.get(data.oldest)
     waits = f"oldest {ago(data.now_ms - oldest.ready_ms)}" if oldest is not None else ""
-    wide = min(20, max(6, room // 4))
-    left = [Span("◌ ", "waiting"), Span(f"{waiting:,}", "strong"), Span(" queued  ", "muted")]
-    sparkline = Span(spark(data.queue, wide), "waiting") if any(data.queue) else Span("")
-    return [spread([*left, sparkline], [Span(waits, "muted")], room, key=data.oldest)]
+    lines = []
+    for line in to_lines([fact for fact in facts if fact.label == "queue"], room):
+        spark_width = min(20, room // 4, room - cell_width(line.spans) - len(waits) - 4)
+        is_drawn = any(data.queue) and spark_width >= MIN_SPARK_WIDTH
+        sparkline = [Span(f"  {spark(data.queue, spark_width)}", "waiting")] if is_drawn else []
+        lines.append(spread([*line.spans, *sparkline], [Span(waits, "muted")], room, key=data.oldest))
+    return lines
 
 
-def _tokens(data: PaneData, agent: Agent, entries: Sequence[Entry], room: int) -> Section:
-    usage = agent.usage
-    spans = [
-        Span("in ", "muted"),
-        Span(count(usage.tokens_in), "strong"),
-        Span("  out ", "muted"),
-        Span(count(usage.tokens_out), "strong"),
-    ]
-    if usage.tokens_cached:
-        spans += [Span("  cached ", "muted"), Span(count(usage.tokens_cached))]
-    context = [Line(fit_spans(part, room)) for part in context_of(data.state, agent, entries[::-1])]
-    return Section("TOKENS", [spread(spans, [], room), *context], money(usage))
+def _tokens_section(facts: Sequence[Fact], room: int) -> list[Section]:
+    lines = to_lines(in_groups(facts, "tokens"), room)
+    return [Section("TOKENS", lines, "".join(fact.text for fact in in_groups(facts, "cost")))] if lines else []
 
 
 def _output_section(data: PaneData, agent: Agent, entries: Sequence[Entry], room: int, height: int) -> list[Section]:

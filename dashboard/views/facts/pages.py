@@ -6,44 +6,33 @@ from typing import Any
 
 import msgspec
 
-from dashboard.views.drawing.facts import to_cells
+from dashboard.views.drawing.facts import in_groups, to_cell, to_cells
 from dashboard.views.drawing.rows import Cell, labelled
+from dashboard.views.facts.agent import agent_facts
 from dashboard.views.facts.spec_fields import spec_lines
 from dashboard.views.facts.steps import latest_steps, live_cells, step_cells
-from dashboard.views.facts.work import (
-    circuit_words,
-    describe_progress,
-    state_of_agent,
-    stuck_since,
-    time_taken,
-    waiting_reason,
-)
+from dashboard.views.facts.work import describe_progress, time_taken, waiting_reason
+from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.limits import limit_facts
 from dashboard.views.words.absent import absence
 from dashboard.views.words.amounts import (
     clock,
-    count,
     describe_usage,
     duration,
     elapsed,
-    median,
     moment,
-    percent,
     pluralize,
 )
 from dashboard.views.words.glyphs import run_mark, task_mark
-from dashboard.views.words.keyed import fill_keys
 from dashboard.views.words.names import JournalTexts, pretty
 from dashboard.views.words.sentences import Sentence
 from engine.core.events import Event
 from engine.core.queries.targets import at
-from engine.core.queries.team.able import why_away
-from engine.core.queries.team.track_record import mean_of
 from engine.core.records.values import Usage, as_text
 from engine.core.scheduler.waiting import ready_in
 from engine.core.specs.options import DEFAULT_PRIORITY
-from engine.core.state import Agent, Run, State, Task
+from engine.core.state import Run, State, Task
 
 BLANK = Cell("")
 MAX_AGENT_STEPS = 6
@@ -62,62 +51,30 @@ def agent_page(
     history: History,
     *,
     now_ms: int,
-    steps: Sequence[Event] = (),
+    activity: Activity | None = None,
+    events: Sequence[Event] = (),
 ) -> list[Cell]:
-    """Return the page of an agent; `steps` are its last events, the oldest first."""
+    """Return the page of an agent; `activity` and `events` as in `agent_facts`."""
     agent = state.agents.get(agent_id)
     if agent is None:
         return [Cell(absence(state, agent_id), "muted"), BLANK, *_history(history)]
-    now, total = state_of_agent(state, agent, working=counts.working), agent.done + agent.failed
-    supervisor = state.supervisors.get(agent.supervisor_id)
+    facts = agent_facts(state, agent, counts, live, now_ms=now_ms, activity=activity, events=events)
     cells = [
         labelled("agent", f"{agent.name}  ({at(agent.id)})", "strong"),
-        labelled("under", supervisor.name if supervisor is not None else at(agent.supervisor_id)),
-        labelled("state", now.text, now.tone),
-        labelled("generation", f"g{agent.generation}"),
-        labelled(
-            "done",
-            f"{count(agent.done)}, failed {count(agent.failed)}, {percent(agent.done / total if total else None)} ok",
-        ),
-        labelled("p50", f"{duration(median(agent.at_work_ms))} of the last {len(agent.at_work_ms)}"),
+        *to_cells(in_groups(facts, "head", "before", "place")),
     ]
-    cells += [*_spent_cells(agent.usage), *_operator_cells(state, agent), *_limits(state, agent_id, now_ms)]
-    if agent.error is not None:
-        cells.append(labelled("error", agent.error, "error"))
-    if agent.away:
-        cells.append(labelled("code", why_away(agent), "warn"))
-    if agent.last_error is not None:
-        cells.append(labelled("last error", agent.last_error, "warn"))
-    if agent.circuit != "closed":
-        closes = fill_keys("<pause or resume:z> closes it")
-        cells.append(labelled("circuit", f"{circuit_words(state, agent, now_ms)}; {closes}", "warn"))
-    if agent.restarts:
-        cells.append(labelled("restarts", count(agent.restarts), "warn"))
-    if agent.stuck:
-        cells.append(labelled("stuck", stuck_since(agent, now_ms), "warn"))
-    for grant in [grant for grant in state.grants.values() if grant.agent_id == agent_id]:
-        may = "is called without asking" if grant.allows else "is rejected without asking"
-        cells.append(labelled("granted", f"{grant.tool} {may} ({grant.id}); :revoke {grant.id} asks again"))
-    cells += _track_record(agent)
+    cells.append(to_cell("work", in_groups(facts, "busy", "figures")))
+    if usage := in_groups(facts, "tokens", "cost"):
+        cells.append(to_cell("usage", usage))
+    cells += to_cells(in_groups(facts, "limits", "alerts", "grants"))
+    if records := in_groups(facts, "records"):
+        cells += [BLANK, Cell("TRACK RECORD", "muted"), *(Cell(f"{fact.label}: {fact.text}") for fact in records)]
     spec = [BLANK, Cell("SPEC", "muted"), *(labelled(*line) for line in spec_lines(state.spec_of(agent)))]
     at_work = [BLANK, Cell("AT WORK", "muted"), *_at_work(state, agent_id, counts, live, now_ms)]
     says = any(f"{key}:{task_id}" in live for task_id in agent.running for key in ("output", "thought", "call"))
     cells += [*at_work, *spec] if says else [*spec, *at_work]
-    cells += _section("LAST STEPS", step_cells(latest_steps(steps, MAX_AGENT_STEPS)))
+    cells += _section("LAST STEPS", step_cells(latest_steps(events, MAX_AGENT_STEPS)))
     return [*cells, BLANK, Cell("LAST EVENTS", "muted"), *_history(history)]
-
-
-def _track_record(agent: Agent) -> Iterable[Cell]:
-    """Yield the record of an agent in each category of requests."""
-    if not agent.track_record:
-        return
-    yield from (BLANK, Cell("TRACK RECORD", "muted"))
-    for category, record in sorted(agent.track_record.items()):
-        total = record.done + record.failed
-        seconds, _ = mean_of(record)
-        text = f"{count(record.done)} of {count(total)} ok, {duration(seconds * 1000)} each"
-        cost = describe_usage(record.usage)
-        yield Cell(f"{category or 'no category'}: {text}{f', {cost}' if cost else ''}")
 
 
 def _at_work(state: State, agent_id: str, counts: Digest, live: Mapping[str, str], now_ms: int) -> Iterable[Cell]:
@@ -183,22 +140,6 @@ def task_page(
         cells += _section("NOW", live_cells(live, task_id, now_ms))
     cells += _text("INPUT", texts.of(task.input)) + _text("OUTPUT", texts.of(task.output))
     return [*cells, *done, BLANK, Cell("EVENTS", "muted"), *_history(history)]
-
-
-def _operator_cells(state: State, agent: Agent) -> Iterable[Cell]:
-    """Yield the previous spec, the probation and the pool of an agent."""
-    if agent.previous in state.specs:
-        yield labelled("before", f"{state.specs[agent.previous].name}; B rolls it back", "muted")
-    if agent.probation is not None:
-        trial = agent.probation
-        text = (
-            f"{trial.failed} of its first {trial.ended} failed; it goes back when {trial.failures} of {trial.tasks} do"
-        )
-        yield labelled("on trial", text, "draining")
-    pool = state.spec_of(agent).pool
-    if pool is not None:
-        grows = f"one more when {pool.grow_at} tasks wait for each, one less after {pool.idle_s:g} s without work"
-        yield labelled("pool", f"{agent.size} of {pool.min}..{pool.max} instances; {grows}")
 
 
 def _spent_cells(usage: Usage | None) -> list[Cell]:

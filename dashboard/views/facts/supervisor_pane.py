@@ -9,10 +9,11 @@ from dashboard.views.drawing.facts import Fact, to_lines
 from dashboard.views.drawing.lines import Line, Span, cut_name, cut_path, fit_spans, join_columns, spread
 from dashboard.views.drawing.plots import axis_top, meter, plot
 from dashboard.views.drawing.sections import EDGE_WIDTH, Section, draw_frame, height_of
+from dashboard.views.facts.agent import state_of_agent
 from dashboard.views.facts.agent_pane import PaneData
 from dashboard.views.facts.pages import History
 from dashboard.views.facts.spec_fields import format_value
-from dashboard.views.facts.work import now_of_supervisor, state_of_agent, state_of_supervisor
+from dashboard.views.facts.supervisor import now_of_supervisor, state_of_supervisor
 from dashboard.views.measures.limits import limit_facts
 from dashboard.views.measures.progress import Progress, time_to_go
 from dashboard.views.words.amounts import ago, count, duration, money, percent, tokens
@@ -267,4 +268,4 @@ def supervisor_figures(data: PaneData, supervisor: Supervisor) -> list[Fact]:
         rows.append(("hand-over", duration(supervisor.hand_over_ms / supervisor.hand_overs)))
     if data.metered:
         rows += [("tokens", tokens(supervisor.usage)), ("cost", money(supervisor.usage))]
-    return [Fact(label, text) for label, text in rows]
+    return [Fact(label, text, "strong") for label, text in rows]

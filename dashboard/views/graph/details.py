@@ -1,14 +1,26 @@
 """The pane below a graph, with details of the node under the cursor."""
 
 from collections import Counter
-from math import ceil
 
-from dashboard.views.drawing.lines import Line, Span, cut, cut_path, fit_height, fit_spans, hairline, pad, spread
+from dashboard.views.drawing.facts import in_groups, to_row
+from dashboard.views.drawing.lines import (
+    Line,
+    Span,
+    cut,
+    cut_path,
+    fit_height,
+    fit_spans,
+    hairline,
+    indent,
+    pad,
+    spread,
+)
 from dashboard.views.drawing.plots import meter
-from dashboard.views.facts.work import circuit_words, describe_progress, waiting_reason
+from dashboard.views.facts.agent import agent_facts
+from dashboard.views.facts.work import describe_progress, waiting_reason
 from dashboard.views.graph.model import Graph, Node
 from dashboard.views.graph.nodes import IDLE_PREFIX, Sight
-from dashboard.views.words.amounts import clock, count, duration, elapsed, median
+from dashboard.views.words.amounts import duration, elapsed, median
 from engine.core.state import Agent, State, Supervisor, Task
 
 HEIGHT = 6
@@ -28,7 +40,7 @@ def node_details(sight: Sight, graph: Graph, node: Node, *, width: int) -> list[
     if node.id.startswith(IDLE_PREFIX):
         lines = [_line(Span("at rest, with nothing to do", "muted"))]
     elif agent is not None:
-        lines = _agent_lines(sight, node, agent)
+        lines = _agent_lines(sight, agent, width - 1)
     elif task is not None:
         lines = _task_lines(sight, node, task)
     elif supervisor is not None:
@@ -65,28 +77,12 @@ def _folded_line(graph: Graph, width: int) -> Line:
     return spread((Span(cut(names, width - len(hint) - 2), "faint"),), (Span(hint, "faint"),), width)
 
 
-def _agent_lines(sight: Sight, node: Node, agent: Agent) -> list[Line]:
+def _agent_lines(sight: Sight, agent: Agent, width: int) -> list[Line]:
     state, now_ms = sight.state, sight.now_ms
-    at_ms = sight.activity.swapped_ms.get(agent.id)
-    since = f" since {clock(at_ms)}" if at_ms is not None else ""
-    count_text = f" ×{len(agent.running)}" if len(agent.running) > 1 else ""
-    waiting = sight.counts.waiting_of[agent.id]
-    first = [
-        Span(f"{node.glyph} {node.word}{count_text}", f"{node.tone} bold"),
-        *_facts(
-            (f"g{agent.generation}{since}", "accent" if since else "muted"),
-            (f"p50 {duration(median(agent.at_work_ms))}", "muted"),
-            (f"p95 {duration(_p95(agent.at_work_ms))}", "muted"),
-            (f"{count(agent.done)} done, {count(agent.failed)} failed", "muted"),
-            (f"{waiting:,} queued", "muted"),
-            (f"at once {agent.max_concurrency}", "muted"),
-        ),
-    ]
-    lines = [_line(*first)]
-    if agent.error is not None:
-        lines.append(_line(Span(agent.error, "error")))
-    elif agent.is_shut:
-        lines.append(_line(Span(f"circuit {circuit_words(state, agent, now_ms)}", "draining")))
+    facts = agent_facts(state, agent, sight.counts, sight.live, now_ms=now_ms, activity=sight.activity)
+    lines = [to_row(in_groups(facts, "head", "figures"), width, bare={"state", "generation"})]
+    lines += [to_row(alerts, width, bare={"code"})] if (alerts := in_groups(facts, "alerts")) else []
+    lines = [indent(line) for line in lines]
     usual = median(agent.at_work_ms)
     for task_id in [*agent.running, *agent.parked][:_MAX_ATTEMPTS]:
         task = state.tasks.get(task_id)
@@ -97,10 +93,6 @@ def _agent_lines(sight: Sight, node: Node, agent: Agent) -> list[Line]:
         came = [span for name, times in sources for span in (Span(f" {name}", ""), Span(f" {times:,}", "muted"))]
         lines.append(_line(Span("work came from", "muted"), *came))
     return lines
-
-
-def _p95(times_ms: list[int]) -> float | None:
-    return sorted(times_ms)[ceil(0.95 * len(times_ms)) - 1] if times_ms else None
 
 
 def _attempt_line(sight: Sight, task: Task, usual: float | None) -> Line:

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dashboard.clean import clean
+from dashboard.views.facts.agent import now_of_agent
 from dashboard.views.facts.steps import reported_progress
-from dashboard.views.facts.work import describe_progress, now_of_agent
+from dashboard.views.facts.work import describe_progress
 from dashboard.views.graph.model import Node
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest

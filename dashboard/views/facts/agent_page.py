@@ -1,28 +1,61 @@
-"""The side pane of an agent's page: steps, memory, tools, times, last tasks, generations. Pure."""
+"""The page of an agent: its facts above, and its steps, memory, tools, times, last tasks, generations beside. Pure."""
 
 from collections.abc import Sequence
 
-from dashboard.views.drawing.lines import Line, Span, cut, cut_path, pad, spread
+from dashboard.views.drawing.facts import Fact, in_groups, to_lines, to_row
+from dashboard.views.drawing.lines import Line, Span, cut, cut_path, indent, pad, spread
 from dashboard.views.drawing.plots import meter
 from dashboard.views.drawing.prose import paragraph
 from dashboard.views.event_log import Entry
+from dashboard.views.facts.agent import record_facts
 from dashboard.views.facts.ended import EndedTask
 from dashboard.views.facts.spec_fields import spec_lines
 from dashboard.views.facts.step_table import whole_step
 from dashboard.views.measures.task_times import describe_times, times_of, times_plot, turn_times
-from dashboard.views.words.amounts import clock, count, countdown, describe_usage, duration, percent, pluralize
+from dashboard.views.words.amounts import clock, count, countdown, duration, elapsed, pluralize
 from dashboard.views.words.glyphs import TASK
 from dashboard.views.words.names import JournalTexts
 from engine.core.events import AgentSwapped, StepRecorded, SwapRolledBack
-from engine.core.queries.team.track_record import mean_of
 from engine.core.queries.work.conversation import visible_exchanges
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, State, Task
 
 Section = tuple[str, str, list[Line]]
 """Title, text at the right of the title, and lines."""
+SWAPPED_MIN_WIDTH = 70
+"""Minimum cells of a title that says how an agent was swapped."""
 MAX_INSIGHTS, MAX_EXCHANGES = 8, 4
 """Insights of the memory and exchanges of the conversation that are shown, the newest."""
+
+
+def facts_lines(facts: Sequence[Fact], agent: Agent, task: Task | None, width: int, *, now_ms: int) -> list[Line]:
+    """Return the lines at the top of the page; `task` is the current task of the agent, or its last one."""
+    busy_ms = now_ms - task.started_ms if task is not None and task.started_ms and not task.ended else 0
+    took = [Span(f"  {elapsed(busy_ms)}", "strong")] if busy_ms else []
+    head = title_line(in_groups(facts, "head", "description"), agent, width - 2, right=took)
+    work = [Fact("task", task.title), Fact("attempt", count(task.attempts))] if task is not None else []
+    about = [*in_groups(facts, "program"), *work, *in_groups(facts, "place", "spec")]
+    figures = to_row(in_groups(facts, "tokens", "cost", "busy", "figures"), width - 2, max_gap=12)
+    alerts = to_lines(in_groups(facts, "alerts", "limits"), width - 1, bare={"code"}, more={"circuit", "on trial"})
+    return [
+        Line((Span("▌", "accent"), *head.spans)),
+        *(indent(line) for line in (*to_lines(about, width - 1), figures, *alerts)),
+    ]
+
+
+def title_line(facts: Sequence[Fact], agent: Agent, width: int, *, right: Sequence[Span] = ()) -> Line:
+    """Return the name of an agent with facts of its head, its state at the right, and after it the spans of `right`."""
+    left = [Span(agent.name, "strong")]
+    ends: list[Span] = []
+    for fact in facts:
+        if fact.label == "state":
+            ends = [Span(fact.text, f"{fact.tone} bold"), *right]
+        elif fact.label == "swapped":
+            words = f"swapped {fact.more} {fact.text}" if width >= SWAPPED_MIN_WIDTH else fact.text
+            left.append(Span(f" ◆ {' '.join(words.split())}", fact.tone))
+        else:
+            left.append(Span(f"  {fact.text}", fact.tone))
+    return spread(left, ends, width, key=agent.id)
 
 
 def step_section(entry: Entry | None, number: int, width: int, max_lines: int) -> Section:
@@ -103,17 +136,7 @@ def generations_section(entries: Sequence[Entry], agent: Agent, width: int) -> S
 
 def record_section(agent: Agent, width: int) -> Section:
     """Return the record of an agent in each category that it has worked in."""
-    lines = []
-    for category, record in sorted(agent.track_record.items()):
-        total = record.done + record.failed
-        if not total:
-            continue
-        seconds, _ = mean_of(record)
-        text = f"{percent(record.done / total if total else None)} of {count(total)}, {duration(seconds * 1000)} each"
-        cost = describe_usage(record.usage)
-        lines.append(
-            spread((Span(category or "no category"),), (Span(f"{text}{', ' + cost if cost else ''}", "muted"),), width)
-        )
+    lines = [spread((Span(fact.label),), (Span(fact.text, "muted"),), width) for fact in record_facts(agent)]
     return ("TRACK RECORD", "", lines)
 
 

@@ -1,0 +1,334 @@
+"""What is known of an agent, worded once for every place that shows it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
+
+from dashboard.views.drawing.facts import Fact
+from dashboard.views.drawing.lines import Span
+from dashboard.views.drawing.plots import meter, spark
+from dashboard.views.drawing.rows import Cell
+from dashboard.views.facts.live_values import read_live_value
+from dashboard.views.facts.steps import last_line
+from dashboard.views.facts.supervisor import paused_above
+from dashboard.views.facts.work import describe_progress, waiting_reason
+from dashboard.views.measures.activity import Activity
+from dashboard.views.measures.digest import Digest
+from dashboard.views.measures.limits import limit_facts
+from dashboard.views.words.amounts import (
+    ago,
+    count,
+    describe_usage,
+    duration,
+    is_known,
+    median,
+    moment,
+    money,
+    percent,
+    pluralize,
+    remaining,
+    size,
+)
+from dashboard.views.words.glyphs import ASKS, PEOPLE, agent_mark
+from dashboard.views.words.keyed import fill_keys
+from engine.core.events import AgentSwapped, Event, StepRecorded, SwapRolledBack
+from engine.core.queries.targets import at
+from engine.core.queries.team.able import why_away
+from engine.core.queries.team.track_record import mean_of
+from engine.core.queries.team.tree import supervisors_from
+from engine.core.scheduler.waiting import describe_stuck_slots
+from engine.core.specs.spec import AgentSpec
+from engine.core.state import Agent, AgentStatus, State, timer_id
+
+SLOTS_PER_SAMPLE = 4
+"""Quarter seconds of a sample of the sparkline."""
+_SPARK, _METER = 12, 10
+
+
+def agent_facts(
+    state: State,
+    agent: Agent,
+    counts: Digest,
+    live: Mapping[str, str],
+    *,
+    now_ms: int,
+    activity: Activity | None = None,
+    events: Sequence[Event] = (),
+) -> list[Fact]:
+    """Return all that is known of an agent, in groups, each in the order of its importance.
+
+    Args:
+        activity: Its recent activity; None leaves out how busy it is.
+        events: Its last events, the oldest first: they know its last swap and the turns of its model.
+    """
+    spec = state.spec_of(agent)
+    return [
+        *_head(state, agent, counts, activity, events, now_ms),
+        *_program(spec),
+        *_place(state, agent, spec),
+        *_usage(state, agent, events),
+        *_figures(agent, counts, live, activity, now_ms),
+        *_alerts(state, agent, now_ms),
+        *limit_facts(state, agent.id, now_ms=now_ms),
+        *_grants(state, agent),
+        *record_facts(agent),
+    ]
+
+
+def _head(
+    state: State, agent: Agent, counts: Digest, activity: Activity | None, events: Sequence[Event], now_ms: int
+) -> Iterator[Fact]:
+    mark = state_of_agent(state, agent, working=counts.working)
+    yield Fact("state", mark.text, mark.tone, "head")
+    if agent.generation == 1:
+        return
+    yield Fact("generation", f"g{agent.generation}", "accent", "head")
+    swaps = (event for event in reversed(events) if isinstance(event, AgentSwapped | SwapRolledBack))
+    swap = next((event for event in swaps if event.agent_id == agent.id), None)
+    swapped_ms = activity.swapped_ms.get(agent.id) if activity is not None else None
+    if swap is not None and swap.generation == agent.generation:
+        yield Fact("swapped", ago(now_ms - swap.at_ms), "accent", "head", rank=5, more=f"by {swap.mode}")
+    elif swapped_ms is not None:
+        yield Fact("swapped", ago(now_ms - swapped_ms), "accent", "head", rank=5)
+
+
+def _program(spec: AgentSpec) -> Iterator[Fact]:
+    if spec.description:
+        yield Fact("description", spec.description, "muted", "description")
+    if spec.agent_type is not None:
+        yield Fact("type", spec.agent_type, group="type")
+    if spec.model:
+        yield Fact("model", " or ".join([spec.model] if isinstance(spec.model, str) else spec.model), group="program")
+    elif spec.run is not None:
+        yield Fact("runs", str(spec.run), group="program")
+    elif isinstance(argv := spec.options.get("argv"), list | tuple):
+        yield Fact("runs", " ".join(map(str, argv)), group="program")
+    if "temperature" in spec.options:
+        yield Fact("temperature", str(spec.options["temperature"]), group="spec", rank=6)
+    if spec.tools or spec.mcp:
+        tools = " ".join(_name_of_tool(str(tool)) for tool in (*spec.tools, *spec.mcp))
+        yield Fact("tools", tools, group="spec", rank=4)
+    if spec.specialties:
+        yield Fact("can", ", ".join(spec.specialties), group="spec", rank=5)
+
+
+def _name_of_tool(reference: str) -> str:
+    return reference.rpartition(":")[2].rpartition(".")[2] or reference
+
+
+def _place(state: State, agent: Agent, spec: AgentSpec) -> Iterator[Fact]:
+    """Yield where an agent stands, with how many instances, and what it was before."""
+    supervisor = state.supervisors.get(agent.supervisor_id)
+    yield Fact("under", supervisor.name if supervisor is not None else at(agent.supervisor_id), group="place", rank=2)
+    if spec.pool is not None:
+        pool = spec.pool
+        grows = f"one more when {pool.grow_at} tasks wait for each, one less after {pool.idle_s:g} s without work"
+        text = f"{agent.size} of {pool.min}..{pool.max} instances"
+        yield Fact("pool", text, group="place", rank=1, more=grows)
+    if agent.previous in state.specs:
+        name = state.specs[agent.previous].name
+        yield Fact("before", name, "muted", "before", more=fill_keys("<rollback:B> rolls it back"))
+
+
+def _usage(state: State, agent: Agent, events: Sequence[Event]) -> Iterator[Fact]:
+    """Yield the tokens and the cost of an agent, and what the last turns of its model say."""
+    usage = agent.usage
+    if is_known(usage):
+        yield Fact("in", count(usage.tokens_in), "strong", "tokens", rank=1)
+        yield Fact("out", count(usage.tokens_out), "strong", "tokens", rank=1)
+        if usage.tokens_cached:
+            yield Fact("cached", count(usage.tokens_cached), "strong", "tokens", rank=8)
+        yield Fact("cost", money(usage), "strong", "cost", rank=2)
+    own_steps = (event for event in events if isinstance(event, StepRecorded) and event.agent_id == agent.id)
+    turns = [step for step in own_steps if step.what == "model"]
+    paces = [1000 * (turn.usage.tokens_out or 0) / turn.duration_ms for turn in turns if turn.duration_ms > 0]
+    if paces:
+        line = Span(spark([0.0, *paces], min(8, 1 + len(paces) // 2)), "plot-high")
+        yield Fact("pace", f"{paces[-1]:,.0f} tokens/s", "strong", "tokens", rank=6, drawn=(line,))
+    if turns:
+        yield from _context(state, agent, turns[-1])
+
+
+def _context(state: State, agent: Agent, turn: StepRecorded) -> Iterator[Fact]:
+    """Yield the use of the model's context in a turn."""
+    used_tokens = (turn.usage.tokens_in or 0) + (turn.usage.tokens_out or 0)
+    if not used_tokens:
+        return
+    name = str(turn.input.get("model")) if isinstance(turn.input, dict) else ""
+    models = (supervisor.options.models.get(name) for supervisor in supervisors_from(state, agent.supervisor_id))
+    limits = (model.context_tokens for model in models if model is not None and model.context_tokens is not None)
+    max_tokens = next(limits, None)
+    if max_tokens is None:
+        yield Fact("context", count(used_tokens), "strong", "tokens", rank=3)
+        return
+    share = used_tokens / max_tokens
+    text = f"{percent(share)} of {count(max_tokens)}"
+    yield Fact("context", text, "strong", "tokens", rank=3, drawn=meter(share, _METER, tone="accent"))
+
+
+def _figures(
+    agent: Agent, counts: Digest, live: Mapping[str, str], activity: Activity | None, now_ms: int
+) -> Iterator[Fact]:
+    if activity is not None:
+        shares = activity.shares(
+            agent.id, now_ms, samples=2 * _SPARK, each=SLOTS_PER_SAMPLE, slots=agent.max_concurrency
+        )
+        line = Span(spark(shares, _SPARK, full_value=1.0), "busy")
+        yield Fact("busy", f"{percent(sum(shares) / len(shares)):>4}", "strong", "busy", 3, (line,))
+    ended, times_ms = agent.done + agent.failed, sorted(agent.at_work_ms)
+    yield Fact("done", count(agent.done), "strong", "figures", rank=1)
+    yield Fact("failed", count(agent.failed), "warn" if agent.failed else "muted", "figures", rank=2)
+    yield Fact("ok", percent(agent.done / ended if ended else None), "strong", "figures", rank=7)
+    yield Fact("p50", duration(median(times_ms)), "strong", "figures", rank=4)
+    if times_ms:
+        yield Fact("p95", duration(times_ms[ceil(0.95 * len(times_ms)) - 1]), "strong", "figures", rank=8)
+    if waiting := counts.waiting_of[agent.id]:
+        yield Fact("queue", count(waiting), "strong", "figures", rank=5)
+    if agent.max_concurrency > 1:
+        yield Fact("at once", count(agent.max_concurrency), "strong", "figures", rank=6)
+    for task_id in reversed(agent.running):
+        if isinstance(process := read_live_value(live, f"process:{task_id}"), dict):
+            yield Fact("process", _describe_process(process), "strong", "figures", rank=6)
+            break
+
+
+def _describe_process(process: Mapping[str, object]) -> str:
+    """Return the id, CPU time and memory of the process of an attempt."""
+    parts = [str(process.get("pid", "–"))]
+    if isinstance(cpu_s := process.get("cpu_s"), int | float):
+        parts.append(f"{cpu_s:.1f} s cpu")
+    if isinstance(rss_bytes := process.get("rss_bytes"), int | float):
+        parts.append(size(int(rss_bytes)))
+    return "  ".join(parts)
+
+
+def _alerts(state: State, agent: Agent, now_ms: int) -> Iterator[Fact]:
+    """Yield the problems of an agent, the worst first."""
+    if agent.error is not None:
+        yield Fact("error", agent.error, "error", "alerts")
+    if agent.away:
+        yield Fact("code", why_away(agent), "warn", "alerts")
+    if agent.circuit != "closed":
+        closes = fill_keys("<pause or resume:z> closes it")
+        yield Fact("circuit", circuit_words(state, agent, now_ms), "warn", "alerts", more=closes)
+    if (trial := agent.probation) is not None:
+        goes_back = f"it goes back when {trial.failures} of {trial.tasks} do"
+        text = f"{trial.failed} of its first {trial.ended} failed"
+        yield Fact("on trial", text, "draining", "alerts", more=goes_back)
+    if agent.stuck:
+        yield Fact("stuck", stuck_since(agent, now_ms), "warn", "alerts")
+    if agent.restarts:
+        yield Fact("restarts", count(agent.restarts), "warn", "alerts")
+    if agent.last_error not in (None, agent.error):
+        yield Fact("last error", str(agent.last_error), "draining", "alerts")
+
+
+def _grants(state: State, agent: Agent) -> Iterator[Fact]:
+    """Yield the tools that an agent calls, or must not call, without asking."""
+    for grant in state.grants.values():
+        if grant.agent_id == agent.id:
+            consequence = "is called without asking" if grant.allows else "is rejected without asking"
+            text = f"{grant.tool} {consequence} ({grant.id})"
+            yield Fact("granted", text, group="grants", more=f":revoke {grant.id} asks again")
+
+
+def record_facts(agent: Agent) -> Iterator[Fact]:
+    """Yield the record of an agent in each category of requests that it has worked in."""
+    for category, record in sorted(agent.track_record.items()):
+        if total := record.done + record.failed:
+            seconds, _ = mean_of(record)
+            usage = describe_usage(record.usage)
+            text = f"{count(record.done)} of {count(total)} ok, {duration(seconds * 1000)} each"
+            yield Fact(category or "no category", f"{text}, {usage}" if usage else text, group="records")
+
+
+def state_of_agent(state: State, agent: Agent, *, working: bool = True) -> Cell:
+    """Return the glyph and word of an agent's state, with the number of attempts if there are several."""
+    if working and agent.status is AgentStatus.BUSY and asks_person(state, agent):
+        return Cell(ASKS.text, ASKS.tone)
+    mark = agent_mark(agent, working=working)
+    attempts = len(agent.running)
+    more = f" ×{attempts}" if attempts > 1 and mark.word == "busy" else ""
+    return Cell(mark.text + more, mark.tone)
+
+
+def asks_person(state: State, agent: Agent) -> bool:
+    """Tell whether an attempt of an agent waits for the answer of a person."""
+    attempts = (task.attempt for task_id in agent.parked if (task := state.tasks.get(task_id)) is not None)
+    return any(attempt is not None and attempt.parked_for in PEOPLE for attempt in attempts)
+
+
+def now_in_brief(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], now_ms: int) -> Cell:
+    """Return `now_of_agent` for a narrow column: delegated work is only counted."""
+    if agent.parked and not agent.running and agent.error is None and not asks_person(state, agent):
+        parked = [state.tasks[task_id] for task_id in agent.parked if task_id in state.tasks]
+        if open_count := sum(call.open for task in parked for call in task.calls.values()):
+            return Cell(f"{open_count:,} delegated", "muted")
+    return now_of_agent(state, agent, counts, live, now_ms)
+
+
+def now_of_agent(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], now_ms: int) -> Cell:
+    """Return the current work, wait reason or problem of an agent."""
+    if agent.error is not None:
+        return Cell(agent.error, "error")
+    if agent.away:
+        return Cell(why_away(agent), "paused")
+    if agent.running:
+        return Cell(_current_work(state, agent, live), "")
+    if (obstacle := _obstacle(state, agent, counts, now_ms)) is not None:
+        return obstacle
+    if agent.parked:
+        return Cell(waiting_reason(state, state.tasks[next(iter(agent.parked))], counts, now_ms), "muted")
+    if retrying := counts.retrying_of.get(agent.id):
+        first = min(retrying, key=lambda task: task.retry_at_ms or 0)
+        left = remaining((first.retry_at_ms or now_ms) - now_ms)
+        return Cell(f"{first.title}: retry {first.retries} in {left}", "draining")
+    if waiting := counts.waiting_of[agent.id]:
+        return Cell(f"{waiting:,} waiting", "muted")
+    if (planned := counts.planned_for.get(agent.id)) is not None:
+        return Cell(waiting_reason(state, planned, counts, now_ms), "muted")
+    return Cell("")
+
+
+def _obstacle(state: State, agent: Agent, counts: Digest, now_ms: int) -> Cell | None:
+    """Return why an idle agent cannot start work: its budget, its slots, its circuit, a pause above it."""
+    waiting = counts.waiting_of[agent.id]
+    more = f", {waiting:,} waiting" if waiting else ""
+    if agent.exhausted is not None or agent.held:
+        consequence = "a person is asked" if agent.held else "it gets nothing more"
+        return Cell(f"its budget is spent: {consequence}{more}", "error")
+    if agent.is_stuck:
+        return Cell(f"{stuck_since(agent, now_ms)}{more}", "draining")
+    if agent.is_shut:
+        last = f": {agent.last_error}" if agent.last_error else ""
+        return Cell(f"circuit {circuit_words(state, agent, now_ms)}{more}{last}", "draining")
+    if agent.parked or agent.paused:
+        return None
+    supervisor = paused_above(state, agent.supervisor_id)
+    return Cell(f"{supervisor.name} is paused{more}", "paused") if supervisor is not None else None
+
+
+def stuck_since(agent: Agent, now_ms: int) -> str:
+    """Describe the stuck slots of an agent: since when, and what frees them."""
+    first_ms = min(agent.stuck_since.values(), default=None)
+    return describe_stuck_slots(agent, "" if first_ms is None else moment(first_ms, now_ms))
+
+
+def circuit_words(state: State, agent: Agent, now_ms: int) -> str:
+    """Describe a circuit that is not closed, and when it is tried again."""
+    timer = state.timers.get(timer_id("circuit", agent.id))
+    when = f"tried again in {remaining(timer.due_ms - now_ms)}" if timer is not None else "one attempt is let through"
+    return f"open after {pluralize(agent.failures_in_a_row, 'failure')}, {when}"
+
+
+def _current_work(state: State, agent: Agent, live: Mapping[str, str]) -> str:
+    # Attempts of an earlier generation first, because they hold up the swap.
+    task_id, generation = min(agent.running.items(), key=lambda item: item[1])
+    task = state.tasks.get(task_id)
+    text = task.title if task is not None else task_id
+    if generation != agent.generation:
+        text += f"  → g{agent.generation}"
+    if len(agent.running) > 1 and agent.status is not AgentStatus.BUSY:  # the state of a busy agent has the number
+        text += f"  +{len(agent.running) - 1}"
+    if activity := describe_progress(live, task_id) or last_line(live, task_id):
+        text += f"  {activity}"
+    return text
