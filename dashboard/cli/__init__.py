@@ -29,7 +29,7 @@ from dashboard.cli.printing.output import (
     fail,
     show_failure,
 )
-from engine.platform.interrupts import one_interrupt
+from dashboard.interrupts import one_interrupt
 
 _COMPLETION = "_QUARTERDECK_COMPLETE"
 """Set by a shell that asks for completions."""

@@ -17,6 +17,7 @@ from dashboard.cli.group import nearest
 from dashboard.cli.printing.filtering import check_filter, filter_option
 from dashboard.cli.printing.output import DONE, WRONG_USAGE, OutputSettings, fail, say, write_json, write_lines
 from dashboard.cli.printing.times import now_in, seq_of
+from dashboard.interrupts import Stop, no_interrupt_lost
 from dashboard.reading.event_search import SearchQuery
 from dashboard.views.words.amounts import moment
 from dashboard.views.words.filters import Filter
@@ -27,7 +28,6 @@ from engine.core.events import KINDS, AgentAdded
 from engine.core.fold import fold
 from engine.core.queries.targets import find_agent, id_in
 from engine.core.state import State
-from engine.platform.interrupts import Stop, no_interrupt_lost
 from engine.reading.folding import end_events_of, events_of, fold_from
 from store import Reader, Record, Tail
 from store.journals.statements import Conditions

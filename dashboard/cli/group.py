@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from dashboard.cli.printing.output import OutputSettings, quoted
-from engine.platform.interrupts import no_interrupt_lost
+from dashboard.interrupts import no_interrupt_lost
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Begin": {

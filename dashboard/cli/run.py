@@ -25,10 +25,10 @@ from dashboard.cli.printing.output import (
 from dashboard.cli.printing.progress import ProgressLine, RunEnd, await_run, end_of
 from dashboard.cli.sending import check_outcome, client_on, outcome_body
 from dashboard.engines.process import bound_engine, is_alive
+from dashboard.interrupts import no_interrupt_lost
 from dashboard.views.words.names import readable
 from engine.core.commands import Command, Submit
 from engine.core.queries.targets import find_supervisor, id_in
-from engine.platform.interrupts import no_interrupt_lost
 from engine.reading.folding import fold_file
 from engine.supervisor.client import CommandReply
 

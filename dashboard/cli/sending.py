@@ -16,6 +16,7 @@ from dashboard.cli.fields import built, takes
 from dashboard.cli.printing.output import DONE, NO_ENGINE, REFUSED, emit, fail, quoted
 from dashboard.cli.printing.times import FiniteRange
 from dashboard.engines.process import is_alive
+from dashboard.interrupts import Stop
 from dashboard.views.header import program_line
 from dashboard.views.words.subcommands import subcommand_of
 from engine.core.commands import Command
@@ -43,7 +44,7 @@ class Sending(NamedTuple):
 
 def client_on(db: Path) -> Client:
     """Return a client that sends in the name of the running subcommand."""
-    return Client(db, sender=sender_of(click.get_current_context().command_path))
+    return Client(db, sender=sender_of(click.get_current_context().command_path), stop=Stop())
 
 
 def sending_options(command: F) -> F:

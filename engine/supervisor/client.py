@@ -5,6 +5,7 @@ from a thread or a command line.
 """
 
 import os
+import threading
 import time
 import uuid
 from collections.abc import Sequence
@@ -16,7 +17,6 @@ from engine.core.commands import Command
 from engine.core.encoding.codec import encode_command
 from engine.core.events import CommandApplied, CommandRefused
 from engine.core.records.records import JsonValue
-from engine.platform.interrupts import Stop
 from engine.platform.sender import sender_of
 from engine.reading.folding import events_of
 from store import CommandRow, InboxClient, Reader, Record, StoreError, Tail
@@ -60,11 +60,13 @@ class Client:
     Args:
         path: The database.
         sender: Name of the sender for the audit log; None means this process and its program.
+        stop: Ends waiting for outcomes once it is set.
     """
 
-    def __init__(self, path: Source, *, sender: str | None = None) -> None:
+    def __init__(self, path: Source, *, sender: str | None = None, stop: threading.Event | None = None) -> None:
         self.path = path
         self._sender = sender or sender_of()
+        self._stop = stop or threading.Event()
         self._sent: dict[str, int] = {}
 
     def send(self, command: Command) -> str:
@@ -116,7 +118,7 @@ class Client:
 
     def _wait_for_outcome(self, after_seq: int, command_id: str, timeout_s: float) -> CommandReply | None:
         deadline_s = time.monotonic() + timeout_s
-        with closing(Tail(self.path, after_seq).batches(Stop(), idle=True)) as batches:
+        with closing(Tail(self.path, after_seq).batches(self._stop, idle=True)) as batches:
             for batch in batches:
                 outcome = _outcome_in(batch, command_id)
                 if outcome is not None:

@@ -16,6 +16,7 @@ from dashboard.clean import clean
 from dashboard.cli.printing.items import usage_item
 from dashboard.cli.printing.output import NO_ENGINE, WRONG_USAGE, fail, quoted, say
 from dashboard.engines.process import is_alive
+from dashboard.interrupts import Stop, no_interrupt_lost
 from dashboard.views.drawing.call_lines import plain_lines
 from dashboard.views.inbox import WITH_OUTPUT, subject_name
 from dashboard.views.words.amounts import pluralize, stopwatch
@@ -26,7 +27,6 @@ from engine.core.queries.team.tree import lineage_of
 from engine.core.records.records import JsonValue
 from engine.core.records.values import Usage
 from engine.core.state import State
-from engine.platform.interrupts import Stop, no_interrupt_lost
 from engine.reading.folding import events_of, finished_run, fold_file
 from engine.reading.texts import resolve_value
 from store import Reader, Tail
