@@ -19,7 +19,7 @@ from dashboard.app.app import QuarterdeckApp
 from dashboard.cli.demo import crew_file
 from dashboard.cli.trust import allow, assign
 from dashboard.demo.library import stdlib_folder
-from dashboard.engines.process import Detached, end, end_bound_engine, start_engine, wait_until_up
+from dashboard.engines.process import Detached, start_engine
 from engine.core.commands import Submit
 from engine.platform import sender
 from engine.supervisor.client import Client
@@ -76,7 +76,6 @@ def engine_at_work(folder: Path, files: int) -> Iterator[Detached]:
     library = stdlib_folder(folder / "stdlib", max_files=files)
     engine = start_engine(DB, folder=library, bound=True)
     try:
-        wait_until_up(engine)
         client = Client(DB)
         file = read_team(crew_file())
         allow(TeamCode(file))
@@ -87,7 +86,7 @@ def engine_at_work(folder: Path, files: int) -> Iterator[Detached]:
         yield engine
     finally:
         if engine.process.poll() is None:
-            end_bound_engine(engine)
+            engine.end()
 
 
 async def pictures(engine: Detached) -> dict[str, str]:
@@ -188,7 +187,8 @@ async def on_a_small_terminal(app: QuarterdeckApp, pilot: Pilot[int], taken: dic
 async def after_a_kill(app: QuarterdeckApp, pilot: Pilot[int], taken: dict[str, str], engine: Detached) -> None:
     """What is said when the engine is killed in the middle of its work."""
     await at_work(app, pilot)
-    end(engine)
+    engine.process.kill()
+    engine.end()
     await until(pilot, lambda: app.feed.engine is not None and not app.feed.engine.alive, "the engine's end")
     await until(pilot, lambda: app.messages.current is None, "the end of what was said before")
     await settle(pilot, FADED_S)

@@ -85,7 +85,7 @@ def import_(ctx: click.Context, file: Path, *, dry_run: bool, trust: bool) -> in
     allow_code(plan.references, state, db=db, path=file.resolve(), sha256=plan.sha256, trust=trust)
     command = ImportState(path=str(file.resolve()), sha256=plan.sha256)
     folder = None if state.team is None else Path(state.team.folder)
-    with nullcontext() if is_alive(db) else bound_engine(db, folder=folder, without_code=True):
+    with nullcontext() if is_alive(db) else bound_engine(db, "--without-code", folder=folder):
         silent = f"the engine has not answered within {TAKEN_WITHIN_S:.0f} s"
         outcome = perform(db, command, TAKEN_WITHIN_S, silent=silent)
     text = f"✓ {outcome.summary}, applied at seq {outcome.seq:,} (team {team_in(db)})"

@@ -10,7 +10,7 @@ from textual.widgets import Button, Input
 
 from dashboard.deck.live_screen import is_on_top
 from dashboard.dialogs.dialog import Answer, ChoiceDialog, Dialog, DialogText
-from dashboard.engines.process import EngineDidNotStart, engine_at_work, leave, start_engine, wait_until_up
+from dashboard.engines.process import EngineDidNotStart, engine_at_work, start_engine
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.header import can_hand_over, leading_lines, paused_runs, restart_lines
 from dashboard.views.view_state import ViewState
@@ -44,9 +44,8 @@ class EngineDialog(Dialog, ModalScreen[object]):
         takeover = info is not None and info.hung
 
         def starting() -> int:
-            started = start_engine(deck.path, takeover=takeover)
-            wait_until_up(started)
-            leave(started)
+            started = start_engine(deck.path, *["--takeover"] * takeover)
+            started.leave()
             leader = engine_at_work(deck.path)  # another engine may have been first
             return started.process.pid if leader is None else leader.pid
 

@@ -59,13 +59,18 @@ class Announcer:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._is_up = threading.Event()
+        self._up = threading.Event()
         self._thread = threading.Thread(target=self._tell_progress, name="announce", daemon=True)
         self._thread.start()
 
+    @property
+    def is_up(self) -> bool:
+        """True once it was reported that the engine is up."""
+        return self._up.is_set()
+
     def up(self) -> None:
         """Report that the engine is up."""
-        self._is_up.set()
+        self._up.set()
         self._thread.join()
         self._say(_UP)
         os.close(self._descriptor)
@@ -73,7 +78,7 @@ class Announcer:
     def _tell_progress(self) -> None:
         """Send a beat while CPU time passes; an engine blocked by a lock or a disk sends none."""
         said_s = 0.0
-        while not self._is_up.wait(_BEAT_S):
+        while not self._up.wait(_BEAT_S):
             now_s = time.process_time()
             if now_s - said_s > _BEAT_S / 100:
                 said_s = now_s
@@ -91,10 +96,19 @@ class Detached:
     process: "subprocess.Popen[bytes]"
     db: Path
     log: Path
-    ready: int
-    """Read end of the pipe with its beats."""
-    lifeline: int | None
+    lifeline: int | None = None
     """Write end of a pipe; when it is closed, also by the death of this process, the engine ends cleanly."""
+
+    def end(self) -> None:
+        """End it, cleanly if it is bound to this process, and wait for it; once, also if it has ended by itself."""
+        if self.lifeline is None:
+            self.process.kill()
+        _close(self.lifeline)
+        self.process.wait()
+
+    def leave(self) -> None:
+        """Let it outlive this process; a thread reaps it if it ends first."""
+        threading.Thread(target=self.process.wait, daemon=True).start()
 
 
 def log_of(db: Path) -> Path:
@@ -102,28 +116,17 @@ def log_of(db: Path) -> Path:
     return db.with_name(f"{db.name}.log")
 
 
-def start_engine(
-    db: Path,
-    *,
-    folder: Path | None = None,
-    bound: bool = False,
-    takeover: bool = False,
-    without_code: bool = False,
-    accept_loss: int = 0,
-    standby: bool = False,
-) -> Detached:
-    """Start an engine on a database in a session of its own.
+def start_engine(db: Path, *options: str, folder: Path | None = None, bound: bool = False) -> Detached:
+    """Start an engine on a database in a session of its own, and return once it is up.
 
     Args:
         db: The database; created if it does not exist.
+        options: Options of `quarterdeck engine`, such as `--takeover`. A standby is up once it stands by.
         folder: Its working folder; None keeps the current one.
         bound: Whether it ends with this process.
-        takeover: Whether to end a hung engine of the database.
-        without_code: Start it although agents call code of the program that created them; these agents wait.
-        accept_loss: Number of acknowledged events that may be missing in the database.
-        standby: Whether it stands by for the current engine; it is up once it does.
 
     Raises:
+        EngineDidNotStart: If it ended, or hung, before it was up.
         StoreError: If an engine cannot open or create the database.
         OSError: If the log cannot be written, or Python cannot be started.
     """
@@ -133,9 +136,7 @@ def start_engine(
     ready, write_end = os.pipe()
     watched, lifeline = os.pipe() if bound else (None, None)
     command = [sys.executable, "-P", "-m", "dashboard", "engine", "--db", str(db), "--ready-fd", str(write_end)]
-    command += ["--takeover"] * takeover + ["--without-code"] * without_code + ["--standby"] * standby
-    command += ["--accept-loss", str(accept_loss)] if accept_loss else []
-    command += [] if watched is None else ["--while-fd", str(watched)]
+    command += [*options, *([] if watched is None else ["--while-fd", str(watched)])]
     try:
         process = _spawn(command, log, folder, [end for end in (write_end, watched) if end is not None])
     except BaseException:
@@ -143,42 +144,29 @@ def start_engine(
         raise
     finally:
         _close(write_end, watched)
-    return Detached(process, db, log, ready, lifeline)
+    engine = Detached(process, db, log, lifeline)
+    try:
+        wait_until_up(engine, ready)
+    except BaseException:  # also on Ctrl-C
+        engine.end()
+        raise
+    return engine
 
 
 @contextmanager
-def bound_engine(db: Path, *, folder: Path | None, without_code: bool = False) -> Iterator[None]:
+def bound_engine(db: Path, *options: str, folder: Path | None) -> Iterator[None]:
     """Run an engine for this block; it ends with the block, or with this process.
 
     Args:
+        options: As for `start_engine`.
         folder: Folder of the team's code; the current folder if it is None or does not exist.
-        without_code: As for `start_engine`.
     """
     folder = folder if folder is not None and folder.is_dir() else None
-    engine = start_engine(db, folder=folder, bound=True, without_code=without_code)
+    engine = start_engine(db, *options, folder=folder, bound=True)
     try:
-        wait_until_up(engine)
         yield
     finally:
-        end_bound_engine(engine)
-
-
-def end_bound_engine(engine: Detached) -> None:
-    """End an engine that is bound to this process, and wait for it."""
-    _close(engine.lifeline)
-    engine.process.wait()
-
-
-def leave(engine: Detached) -> None:
-    """Let an engine outlive this process; a thread reaps it if it ends first."""
-    threading.Thread(target=engine.process.wait, daemon=True).start()
-
-
-def end(engine: Detached) -> None:
-    """Kill an engine that this process started; no effect if it has already ended."""
-    engine.process.kill()
-    engine.process.wait()
-    _close(engine.lifeline)
+        engine.end()
 
 
 def _spawn(command: list[str], log: Path, folder: Path | None, descriptors: list[int]) -> "subprocess.Popen[bytes]":
@@ -203,21 +191,22 @@ def _close(*descriptors: int | None) -> None:
             os.close(descriptor)
 
 
-def wait_until_up(engine: Detached, *, quiet_s: float = QUIET_S) -> None:
+def wait_until_up(engine: Detached, ready: int, *, quiet_s: float = QUIET_S) -> None:
     """Return once the engine is up; waits as long as it computes, such as while it reads a long journal.
 
     Args:
         engine: A started engine.
+        ready: Read end of the pipe with its beats; closed at the end.
         quiet_s: Maximum silence, in seconds.
 
     Raises:
         EngineDidNotStart: If it ended, or was silent for too long, when it is killed.
     """
     try:
-        if _wait_until_ready(engine.ready, quiet_s):
+        if _wait_until_ready(ready, quiet_s):
             return
     finally:
-        os.close(engine.ready)
+        os.close(ready)
     if engine.process.poll() is None:
         # A closed pipe without "up" means that it is exiting; a long silence means that it is stuck.
         try:

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, TypeAlias, TypeGuard
 
 from dashboard.cli.trust import allow, assign
-from dashboard.engines.process import Detached, end, log_of, start_engine, wait_until_up
+from dashboard.engines.process import Detached, log_of, start_engine
 from engine.core.commands import Submit
 from engine.core.events import Delegated, Event, RunFinished, RunSubmitted, StepRecorded
 from engine.reading.folding import events_of, fold_file, pages
@@ -130,7 +130,8 @@ class TornTeam:
     ) -> None:
         self._stop.set()
         if self._engine is not None:
-            end(self._engine)
+            self._engine.process.kill()
+            self._engine.end()
         if self._watch is not None:
             self._watch.join(PATIENCE_S)
         if error is not None:
@@ -186,14 +187,14 @@ class TornTeam:
 
     def _start(self) -> None:
         self._engine = start_engine(self.db, folder=self.folder, bound=True)
-        wait_until_up(self._engine)
 
     def _kill(self) -> None:
         assert self._engine is not None
         engine, self._engine = self._engine, None
         below = _below(engine.process.pid)
         self.kills += 1
-        end(engine)
+        engine.process.kill()
+        engine.end()
         for pid in below:
             _wait_for_end_of(pid)  # until it is gone, what it has on the way still comes to the server
         asked = -1

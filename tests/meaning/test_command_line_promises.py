@@ -9,7 +9,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from dashboard.engines.process import Detached, end_bound_engine, start_engine, wait_until_up
+from dashboard.engines.process import Detached, start_engine
 from engine.reading.folding import fold_file
 from store import Reader
 from tests.runtime.console import Console, kill_engines
@@ -255,11 +255,10 @@ def test_a_run_goes_on_in_another_folder_after_its_last_step_once_it_is_resumed(
     assert open_run.paused
     engine = start_engine(db, folder=there, bound=True)
     try:
-        wait_until_up(engine)
         assert run("resume", open_run.id, db=db)[0] == 0
         assert run("wait", open_run.id, db=db)[:2] == (0, "X\n")
     finally:
-        end_bound_engine(engine)
+        engine.end()
     assert file.with_suffix(".count").read_text() == "x"
 
 

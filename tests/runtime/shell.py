@@ -14,7 +14,7 @@ import pytest
 
 from dashboard.cli import main
 from dashboard.cli.trust import allow, assign
-from dashboard.engines.process import Detached, end_bound_engine, start_engine, wait_until_up
+from dashboard.engines.process import Detached, start_engine
 from engine.core.state import State
 from engine.reading.folding import fold_file
 from engine.supervisor.client import Client
@@ -34,7 +34,6 @@ def team_at_work(folder: Path, team: str, hands: str) -> Iterator[Detached]:
     (folder / "hands.py").write_text(hands)
     engine = start_engine(folder / "team.db", folder=folder, bound=True)
     try:
-        wait_until_up(engine)
         client = Client(engine.db)
         file = read_team(folder / "team.yaml")
         allow(TeamCode(file))
@@ -42,7 +41,7 @@ def team_at_work(folder: Path, team: str, hands: str) -> Iterator[Detached]:
         assert client.perform(file.load_command()).status == "applied"
         yield engine
     finally:
-        end_bound_engine(engine)
+        engine.end()
 
 
 def shell_on(database: Path, capsys: pytest.CaptureFixture[str]) -> Run:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.engines.process import end_bound_engine, start_engine, wait_until_up
+from dashboard.engines.process import start_engine
 from engine.core.commands import Ping
 from engine.core.events import AgentBroke, AttemptFailed, AttemptStarted, Event, StepRecorded
 from engine.core.queries.team.able import AWAY
@@ -115,16 +115,15 @@ def test_an_engine_that_begins_without_the_code_lets_its_work_wait_and_spends_no
 ) -> None:
     path = killed_at_work(program, tmp_path)
     run = shell_on(path, capsys)
-    engine = start_engine(path, bound=True, without_code=True)
+    engine = start_engine(path, "--without-code", bound=True)
     try:
-        wait_until_up(engine)
         client = Client(path)
         assert client.perform(Ping()).status == "applied"
         state = fold_file(path)
         _, tasks, _ = run("tasks")
         _, agents, _ = run("agents")
     finally:
-        end_bound_engine(engine)
+        engine.end()
 
     assert state.agents.keys() == {"a1", "a2"}
     assert all(agent.away and agent.error is None for agent in state.agents.values())

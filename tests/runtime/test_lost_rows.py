@@ -11,7 +11,7 @@ from subprocess import Popen
 import pytest
 
 from dashboard.cli import main
-from dashboard.engines.process import end, end_bound_engine, start_engine, wait_until_up
+from dashboard.engines.process import start_engine
 from engine.core.commands import Ping
 from engine.core.events import EngineStarted
 from engine.reading.folding import events_of
@@ -157,11 +157,10 @@ def torn_team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     db = tmp_path / "team.db"
     engine = start_engine(db, folder=tmp_path)
-    wait_until_up(engine)
     client = Client(db)
     for _ in range(BATCHES):
         assert client.perform(Ping()).status == "applied"
-    end(engine)
+    engine.end()
     tear(db)
     for file in tmp_path.glob("team.db-live*"):
         file.unlink()
@@ -207,15 +206,14 @@ def test_an_engine_refuses_in_one_line_and_begins_once_the_loss_is_accepted(
     assert f"has lost {loss.rows} events" in said
     assert f"--accept-loss {loss.rows}" in said
 
-    engine = start_engine(torn_team, bound=True, accept_loss=loss.rows)
+    engine = start_engine(torn_team, "--accept-loss", str(loss.rows), bound=True)
     try:
-        wait_until_up(engine)
         client = Client(torn_team)
         assert client.perform(Ping()).status == "applied"
         with Reader(torn_team) as reader:
             (began,) = events_of(reader.records(loss.end_seq, 1))
     finally:
-        end_bound_engine(engine)
+        engine.end()
     assert isinstance(began, EngineStarted)
     assert began.lost == loss.rows
     assert find_loss(torn_team) is None

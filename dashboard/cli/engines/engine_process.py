@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -19,17 +18,18 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup, TaskStatus
 
+from dashboard.cli.engines.engine_options import EngineOptions
 from dashboard.cli.engines.standby import Readiness, rehearse
 from dashboard.cli.engines.up import is_loaded
 from dashboard.cli.printing.output import REFUSED, WORK_FAILED, WRONG_USAGE, CommandFailure, fail, quoted, show_failure
+from dashboard.cli.trust import trust_list
 from dashboard.views.header import program_line
 from engine.core.commands import LoadTeam
 from engine.core.state import State
 from engine.host.host import Host
 from engine.platform.garbage import collect_rarely
 from engine.platform.sender import sender_of
-from engine.trusted_code.trust import TrustList
-from store import Deposed, Durability, FileLost, NotItsTurn, Reader, StoreError, stand_by
+from store import Deposed, FileLost, NotItsTurn, Reader, StoreError, stand_by
 from store.layout.opening import Store, open_store
 from store.leadership.standby import Standby, Turn
 
@@ -85,53 +85,38 @@ END_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class EngineOptions:
-    """Options of an engine."""
-
-    db: Path
-    load: LoadTeam | None
-    """The team to load first; None uses the team in the database."""
-    takeover: bool
-    digests: Mapping[str, str]
-    """The code that the team's references import, by its hash."""
-    allowed: TrustList
-    """The trust list of the user who runs the engine."""
-    durability: Durability
-    while_fd: int | None
-    """The engine ends when this pipe is closed at its other end."""
-    standby: bool = False
-    """Wait until the engine at work is gone."""
-    takeover_after_s: float | None = None
-    """On standby: also take over from an engine that has been silent for so long."""
-    json: bool = False
-    """Report the reason of its end as JSON."""
-    accept_loss: int = 0
-    """How many acknowledged events may be missing in the database."""
-    without_code: bool = False
-    """Start although some agents need code of the program that created them; those wait."""
-
-
 class EngineProcess:
     """One engine from its beginning to its end.
 
     Args:
-        ready: Called once it takes commands.
-        waiting: Called once it stands by.
+        db: The database.
+        announce: Called once it stands by, and once it takes commands: with `standby` or `engine`, and what it does.
+        load: The team to load first; None uses the team in the database.
+        digests: The code that the team's references import, by its hash.
+        as_json: Whether to report the reason of its end as JSON.
     """
 
     def __init__(
-        self, terms: EngineOptions, ready: Callable[[], None], waiting: Callable[[], None] = lambda: None
+        self,
+        db: Path,
+        options: EngineOptions,
+        announce: Callable[[str, str], None],
+        *,
+        load: LoadTeam | None,
+        digests: Mapping[str, str],
+        as_json: bool,
     ) -> None:
-        self._terms = terms
-        self._ready = ready
-        self._waiting = waiting
+        self._db = db
+        self._options = options
+        self._announce = announce
+        self._load = load
+        self._digests = digests
+        self._as_json = as_json
+        self._allowed = trust_list()
         self.ended_by: signal.Signals | None = None
         """The signal that ended it, if any."""
         self.team_was_stopped = False
         """True if it was on standby and ended because the whole team was stopped."""
-        self.took_over_from: int | None = None
-        """Process id of the previous engine, if this one was on standby."""
         self.ended_waiting = False
         """True if it was ended while still on standby."""
 
@@ -146,18 +131,18 @@ class EngineProcess:
             StoreError: If the database cannot be held or used.
             EngineError: If the team is refused, or the engine has to give up.
         """
-        if not self._terms.standby:
+        if not self._options.standby:
             await self._lead()
             return
         await rehearse()
-        async with stand_by(self._terms.db, takeover_after_s=self._terms.takeover_after_s) as standby:
+        async with stand_by(self._db, takeover_after_s=self._options.takeover_after) as standby:
             await self._serve_in_turn(standby)
 
     async def _serve_in_turn(self, standby: Standby) -> None:
-        readiness = Readiness(self._terms.db, self._terms.allowed)
+        readiness = Readiness(self._db, self._allowed)
         await anyio.to_thread.run_sync(readiness.look)
         self._refuse_code_elsewhere(readiness.state)
-        self._waiting()
+        self._announce("standby", "stands by")
         while (turn := await self._wait_for_turn(standby, readiness)) is not None:
             await anyio.to_thread.run_sync(readiness.look)
             if readiness.team_was_stopped:
@@ -169,8 +154,6 @@ class EngineProcess:
             except CommandFailure:
                 turn.give_up()
                 raise
-            before = readiness.state.engine
-            self.took_over_from = None if before is None else before.pid
             try:
                 await self._lead(turn, readiness, standby)
             except NotItsTurn as first:
@@ -179,8 +162,8 @@ class EngineProcess:
                 return
 
     def _refuse_code_elsewhere(self, state: State) -> None:
-        if not self._terms.without_code:
-            refuse_code_elsewhere(state, self._terms.db)
+        if not self._options.without_code:
+            refuse_code_elsewhere(state, self._db)
 
     async def _wait_for_turn(self, standby: Standby, readiness: Readiness) -> Turn | None:
         """Wait; None when this standby is ended first."""
@@ -194,8 +177,8 @@ class EngineProcess:
 
     async def _watch_waiting(self, waiting: anyio.CancelScope) -> None:
         async with anyio.create_task_group() as group:
-            if self._terms.while_fd is not None:
-                group.start_soon(_call_when_closed, self._terms.while_fd, waiting.cancel)
+            if self._options.while_fd is not None:
+                group.start_soon(_call_when_closed, self._options.while_fd, waiting.cancel)
             with anyio.open_signal_receiver(*END_SIGNALS) as signals:
                 async for number in signals:
                     self.ended_by = signal.Signals(number)
@@ -204,35 +187,39 @@ class EngineProcess:
     async def _lead(
         self, turn: Turn | None = None, readiness: Readiness | None = None, standby: Standby | None = None
     ) -> None:
-        terms = self._terms
-        async with (
-            open_store(
-                terms.db, takeover=terms.takeover, durability=terms.durability, turn=turn, accept_loss=terms.accept_loss
-            ) as store,
-            anyio.create_task_group() as group,
-        ):
+        options = self._options
+        before = None if readiness is None else readiness.state.engine
+        did = "is at work" if before is None else f"took over from engine {before.pid} and is at work"
+        opened = open_store(
+            self._db,
+            takeover=options.takeover,
+            durability=options.durability,
+            turn=turn,
+            accept_loss=options.accept_loss,
+        )
+        async with opened as store, anyio.create_task_group() as group:
             if standby is not None:
                 standby.leave()
-            watch_for_loss(store, as_json=terms.json)
+            watch_for_loss(store, as_json=self._as_json)
             state = _usable_state(readiness, store)
-            host = Host(store, folder=Path.cwd(), allowed=terms.allowed, is_program=False, state=state)
+            host = Host(store, folder=Path.cwd(), allowed=self._allowed, is_program=False, state=state)
             group.start_soon(self._watch_signals, host)
             await group.start(self._live, host, group)
-            if terms.while_fd is not None:
+            if options.while_fd is not None:
                 group.start_soon(
-                    _call_when_closed, terms.while_fd, partial(host.stop, "the program that started it has ended")
+                    _call_when_closed, options.while_fd, partial(host.stop, "the program that started it has ended")
                 )
-            if terms.load is not None and not is_loaded(host.state, terms.load, terms.digests):
-                applied = await host.order(terms.load, sender=sender_of("quarterdeck engine"))
+            if self._load is not None and not is_loaded(host.state, self._load, self._digests):
+                applied = await host.order(self._load, sender=sender_of("quarterdeck engine"))
                 log.info("%s", applied.summary)
             collect_rarely()
-            self._ready()
+            self._announce("engine", did)
 
     async def _live(self, host: Host, group: TaskGroup, *, task_status: TaskStatus[None]) -> None:
         try:
             await host.run(task_status=task_status)
         except (Deposed, FileLost) as loss:
-            exit_on_loss(loss, self._terms.db, as_json=self._terms.json)
+            exit_on_loss(loss, self._db, as_json=self._as_json)
         group.cancel_scope.cancel()
 
     async def _watch_signals(self, host: Host) -> None:

@@ -10,7 +10,7 @@ import click
 from dashboard.cli.database import database_of, team_in
 from dashboard.cli.printing.output import NO_ENGINE, emit, fail, quoted
 from dashboard.cli.sending import check_outcome, client_on, outcome_body, perform
-from dashboard.engines.process import end, engine_at_work, leave, start_engine, wait_until_gone, wait_until_up
+from dashboard.engines.process import engine_at_work, start_engine, wait_until_gone
 from engine.core.commands import HandOver, StopEngine
 from engine.supervisor.client import CommandReply
 from store import EngineInfo, Reader
@@ -71,16 +71,15 @@ def standing_by(db: Path, folder: Path) -> Iterator[None]:
 
     A process cannot unload code that it has imported. Without a hand-over the standby ends and the engine goes on.
     """
-    standby = start_engine(db, folder=folder, standby=True)
+    standby = start_engine(db, "--standby", folder=folder)
     try:
-        wait_until_up(standby)
         yield
     finally:
         engine = engine_at_work(db)
         if engine is not None and engine.pid != standby.process.pid:
-            end(standby)  # not needed: nobody handed over, or to another that stood by before
+            standby.end()  # not needed: nobody handed over, or to another that stood by before
         else:
-            leave(standby)
+            standby.leave()
 
 
 def perform_hand_over(db: Path, grace_s: float) -> tuple[EngineInfo, EngineInfo, CommandReply]:

@@ -28,7 +28,7 @@ from dashboard.cli.printing.output import (
 from dashboard.cli.screen import has_terminal, open_dashboard, reopen_commands
 from dashboard.cli.sending import perform
 from dashboard.cli.trust import ensure_trusted
-from dashboard.engines.process import doubt_of, end, engine_at_work, is_alive, log_of, start_engine, wait_until_up
+from dashboard.engines.process import doubt_of, engine_at_work, is_alive, log_of, start_engine
 from engine.core.commands import LoadTeam, Resume, Winner
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.errors import Refused
@@ -192,15 +192,13 @@ def launch(db: Path, command: LoadTeam, digests: Mapping[str, str]) -> Launched:
             return Launched(db, pid, False, outcome, handed_over=True, build=program_build())
     process = None if is_alive(db) else start_engine(db, folder=folder)
     try:
-        if process is not None:
-            wait_until_up(process)
         loaded = None if is_loaded(fold_file(db), command, digests) else _load(db, command)
         if process is None or loaded is not None:
             _check_agents(db)
     except BaseException:
         # Also on Ctrl-C: an engine without its team is useless.
         if process is not None:
-            end(process)
+            process.end()
         raise
     engine = engine_at_work(db)
     if engine is None:
