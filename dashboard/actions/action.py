@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from textual.screen import Screen
 
-from dashboard.deck.deck import Deck, deck_of
-from dashboard.deck.live_screen import IgnoreStaleResize, LiveScreen
+from dashboard.deck.live_screen import LiveScreen
 from dashboard.views.changes.targets import Find, Target, agent_behind, find_target, supervisor_behind
 from dashboard.views.words.absent import untouchable
 from dashboard.views.words.amounts import pluralize
@@ -50,17 +49,8 @@ class CommandLine:
         return (self.options or {}).get(name)
 
 
-class ActionScreen(LiveScreen, IgnoreStaleResize, Screen[None]):
+class ActionScreen(LiveScreen, Screen[None]):
     """A screen on which an operator acts."""
-
-    @property
-    def deck(self) -> Deck:
-        return deck_of(self)
-
-    @property
-    def state(self) -> State:
-        """The state of the team at the last redraw."""
-        return self.deck.view.state
 
     def update_now(self) -> None:
         """Redraw the screen from the current view."""

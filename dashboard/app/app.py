@@ -211,7 +211,7 @@ class QuarterdeckApp(Deck):
             return
         if not self.pace.is_answering:
             for screen in self._visible():
-                screen.run_deferred()  # a key that changed nothing else had no frame
+                screen.key_frames.run_deferred()  # a key that changed nothing else had no frame
         changed = await self.pace.fold(self.feed)
         self._stale |= changed and not self.past.is_shown
         if self._is_free and self.update_surroundings(changed=False):
@@ -339,7 +339,7 @@ class QuarterdeckApp(Deck):
         if self.screen_stack or not isinstance(event, events.InputEvent):  # ignore keys while the app closes
             await super().on_event(event)
         if comes_up and self.screen_stack and isinstance(self.screen, LiveScreen):
-            self.screen.paint_answer()  # its action has run
+            self.screen.key_frames.paint()  # its action has run
 
     def _moment_key(self) -> tuple[int, int, int]:
         """Return the shown moment and the speed of playback, whose changes are drawn at once."""

@@ -13,7 +13,7 @@ from textual.strip import Strip
 from dashboard.actions import ACTIONS, key_of
 from dashboard.actions.action import ActionScreen, CommandLine
 from dashboard.clean import clean
-from dashboard.deck.live_screen import ClosesOnce
+from dashboard.deck.live_screen import LiveScreen
 from dashboard.user.key_labels import sign_of
 from dashboard.widgets.fields import Paged
 from dashboard.widgets.textual_seams import QuietPalette
@@ -79,7 +79,7 @@ class _List(Paged, CommandList):
             event.prevent_default()
 
 
-class Palette(ClosesOnce, QuietPalette):
+class Palette(LiveScreen, QuietPalette):
     """Textual's palette with a line and a list of our own."""
 
     DEFAULT_CSS = """

@@ -20,8 +20,7 @@ from textual.widgets import Button, Input, OptionList
 from textual.widgets.option_list import Option
 
 from dashboard.clean import clean
-from dashboard.deck.deck import Deck, deck_of
-from dashboard.deck.live_screen import ClosesOnce, LiveScreen, is_on_top
+from dashboard.deck.live_screen import LiveScreen, is_on_top, replay_keys, set_breakpoints
 from dashboard.views.changes.outcomes import Rehearsal, rehearse
 from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.view_state import ViewState
@@ -63,7 +62,7 @@ class Problem(Pane, can_focus=False):
     DEFAULT_CSS = "Problem { height: auto; }"
 
 
-class Dialog(LiveScreen, ClosesOnce, ModalScreen[Answer]):
+class Dialog(LiveScreen, ModalScreen[Answer]):
     """A dialog about one object."""
 
     CSS_PATH = CSS
@@ -85,15 +84,6 @@ class Dialog(LiveScreen, ClosesOnce, ModalScreen[Answer]):
         super().__init__()
         self.has_begun = False
         self.typed_ahead = []
-
-    @property
-    def deck(self) -> Deck:
-        return deck_of(self)
-
-    @property
-    def state(self) -> State:
-        """The state of the team at the last redraw."""
-        return self.deck.view.state
 
     def text_of(self, name: str) -> DialogText:
         return self.query_one(f"#{name}", DialogText)
@@ -156,7 +146,7 @@ class Dialog(LiveScreen, ClosesOnce, ModalScreen[Answer]):
         return self.BUTTON_LABEL
 
     def compose(self) -> ComposeResult:
-        self.take_breakpoints()
+        set_breakpoints(self)
         with Vertical(id="dialog"):
             yield Bar(id="title")
             with VerticalScroll(id="inside", can_focus=False):
@@ -178,7 +168,7 @@ class Dialog(LiveScreen, ClosesOnce, ModalScreen[Answer]):
         self.update_engine(self.deck.view)
         self.begin()
         self.has_begun = True
-        self.replay_keys()
+        replay_keys(self)
 
     def begin(self) -> None:
         """Fill in the parts that depend on the state, and set the focus."""
@@ -301,7 +291,7 @@ class ConfirmCancel(Confirm):
         return copy_with(self._cancel, reason=reason) if reason else self._cancel
 
 
-class HelpScreen(ClosesOnce, ModalScreen[None]):
+class HelpScreen(LiveScreen, ModalScreen[None]):
     """Shows the keys and commands."""
 
     CSS_PATH = CSS

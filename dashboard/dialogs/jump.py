@@ -7,12 +7,12 @@ from textual.app import ComposeResult
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from dashboard.deck.live_screen import ClosesOnce, LiveScreen
+from dashboard.deck.live_screen import LiveScreen
 from dashboard.views.drawing.jumping import labels
 from dashboard.widgets.spots import Spot
 
 
-class JumpScreen(LiveScreen, ClosesOnce, ModalScreen[Spot | None]):
+class JumpScreen(LiveScreen, ModalScreen[Spot | None]):
     """Shows labels over the frozen screen; returns the chosen spot."""
 
     holds = True

@@ -26,7 +26,7 @@ from dashboard.actions import (
     parse_line,
 )
 from dashboard.actions.action import CommandLine
-from dashboard.deck.live_screen import is_on_top
+from dashboard.deck.live_screen import is_on_top, replay_keys, set_breakpoints
 from dashboard.deck.places import SHORT, tabs
 from dashboard.frame.sizing import Sized
 from dashboard.user.key_labels import key_at, sign_of
@@ -119,7 +119,7 @@ class Frame(Sized):
         self._laid_out_for: Size | None = None
 
     def compose(self) -> ComposeResult:
-        self.take_breakpoints()
+        set_breakpoints(self)
         yield Bar(id="header")
         yield Lines(id="strip")
         yield Tabs(id="tabs", gap=0)
@@ -149,7 +149,7 @@ class Frame(Sized):
         self.update_body(view)  # first: the frame shows how many rows it has
         if self.is_typing:
             self._show_tabs()
-            self.after_frame(self._update_surroundings)
+            self.key_frames.call_after(self._update_surroundings)
         else:
             self.update_surroundings(view)
 
@@ -362,7 +362,7 @@ class Frame(Sized):
         self.apply_sizes()
         self.has_begun = True
         self.update_view(self.deck.view)
-        self.replay_keys()
+        replay_keys(self)
 
     def on_screen_resume(self) -> None:
         self.apply_sizes()
@@ -446,7 +446,7 @@ class Frame(Sized):
             self.filter_typed(text)
         else:
             self.update_view(self.deck.view)
-        self.query_one(Prompt).after_key(self.paint_answer)
+        self.query_one(Prompt).after_key(self.key_frames.paint)
 
     def _filter_advice(self, text: str) -> Cell:
         """Return the error of an unfinished filter, else its completions."""

@@ -122,7 +122,7 @@ class TableScreen(Frame):
         self.table.show(listing, view.wall_ms)
         self._next_ms = view.wall_ms + (self._total // ROWS_PER_MS if self._total > LONG_LISTING_ROWS else 0)
         if self.is_typing:
-            self.after_frame(self._redraw_parts)
+            self.key_frames.call_after(self._redraw_parts)
         else:
             self._show_below(view)
 
@@ -189,7 +189,7 @@ class TableScreen(Frame):
         return self.query_one(f"#{grip.at}").display if grip is BELOW else super().is_open(grip)
 
     def on_table_moved(self, event: Table.Moved) -> None:
-        self.after_frame(self._redraw_parts)
+        self.key_frames.call_after(self._redraw_parts)
 
     def on_table_opened(self, event: Table.Opened) -> None:
         self.open_row(event.key)

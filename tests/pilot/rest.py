@@ -27,14 +27,14 @@ async def at_rest(pilot: Pilot[int]) -> None:
             if app.past.playback.busy:
                 await anyio.sleep(0.005)  # nothing tells when its thread has read the moment
             for screen in [*app._visible()]:
-                screen.run_deferred()  # on a busy machine the frame that it waits for came too late to answer a key
+                screen.key_frames.run_deferred()  # on a busy machine the frame of its key came too late
             await pilot.pause()
 
 
 def _moves(app: QuarterdeckApp) -> bool:
     """Tell whether the screen on top is still opening, or has yet to be laid out or called back, or holds work back."""
     screen = app.screen
-    waits = any(one._deferred for one in app._visible())
+    waits = any(one.key_frames.deferred for one in app._visible())
     return app._opening is not None or screen._layout_required or bool(screen._callbacks) or waits
 
 

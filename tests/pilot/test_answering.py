@@ -152,7 +152,7 @@ async def test_what_a_key_puts_off_is_done_where_the_key_has_no_frame(tmp_path: 
 
         app.pace = Pace(lambda: now_s[0])
         app.pace.note_key()
-        screen.after_frame(lambda: done.append(1))
+        screen.key_frames.call_after(lambda: done.append(1))
         assert not done
         await app._tick()
         assert not done
