@@ -18,8 +18,8 @@ from dashboard.actions.team import REQUEST_OPTIONS, TEAM
 from dashboard.actions.time_travel import TIME_TRAVEL
 from dashboard.actions.work import WORK
 from dashboard.deck import places
-from dashboard.views.drawing.rows import Cell
-from dashboard.views.words.help import COLUMNS, MOVES, NEEDS_YOU, SETTINGS, SHARED_KEYS, STATES
+from dashboard.views.drawing.rows import AnyColumn, Cell
+from dashboard.views.words.help import MOVES, NEEDS_YOU, SETTINGS, SHARED_KEYS, STATES
 from dashboard.views.words.keyed import write_keys
 from engine.core.state import State
 
@@ -175,10 +175,9 @@ def _describe_key(key: str) -> str:
 
 def help_lines(
     own: Sequence[tuple[str, str, str]],
-    headings: Sequence[str],
+    columns: Sequence[AnyColumn],
     *,
     overridden_keys: Collection[str] = (),
-    meanings: Mapping[str, str] = MappingProxyType({}),
     settings: str = "",
     writes: bool = True,
 ) -> list[Cell]:
@@ -186,15 +185,17 @@ def help_lines(
 
     Args:
         own: Keys of the screen, each with its label and an optional sentence.
-        headings: Columns of its tables.
+        columns: Columns of its tables.
         overridden_keys: Keys that have another meaning on this screen.
-        meanings: The meanings of columns that only this screen has.
         settings: Path of the user's settings file.
         writes: Whether to list actions that change the team.
     """
     listed = [action for action in ACTIONS if writes or not action.writes]
-    known_as = {**COLUMNS, **meanings}
-    columns = [Cell(known_as[name], "", f"{name:<{max(_KEY, len(name) + 2)}}") for name in headings if name in known_as]
+    column_cells = [
+        Cell(column.meaning, "", f"{column.title:<{max(_KEY, len(column.title) + 2)}}")
+        for column in columns
+        if column.meaning
+    ]
     hidden = [action for action in listed if not {*key_of(action).split(",")}.isdisjoint(overridden_keys)]
     keys = [
         *MOVES,
@@ -224,7 +225,7 @@ def help_lines(
     ]
     return [
         *((Cell("HERE", "muted"), *own_cells, *instead, Cell("")) if own_cells or instead else ()),
-        *((Cell("COLUMNS", "muted"), *columns, Cell("")) if columns else ()),
+        *((Cell("COLUMNS", "muted"), *column_cells, Cell("")) if column_cells else ()),
         *(Cell(NEEDS_YOU), Cell("")),
         *(Cell("EVERYWHERE", "muted"), *(Cell(does, "", f"{key:<{_KEY}}") for key, does in keys)),
         *(Cell(""), *(Cell(line, "muted") for line in STATES), Cell("")),

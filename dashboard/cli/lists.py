@@ -3,42 +3,100 @@
 Rule: the state is folded from the file, so that these lists and the dashboard agree.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import click
 
 from dashboard.cli.database import database_of, team_fields
 from dashboard.cli.printing.filtering import check_filter, filter_option
 from dashboard.cli.printing.items import Item, agent_item, run_item, supervisor_item, task_item
+from dashboard.cli.printing.listings import make_table
 from dashboard.cli.printing.output import WRONG_USAGE, TextTable, emit, fail
 from dashboard.cli.printing.times import now_in
 from dashboard.engines.process import doubt_of
-from dashboard.views.facts.agent import now_of_agent, state_of_agent
+from dashboard.views.agents import COLUMNS as AGENT_COLUMNS
+from dashboard.views.agents import AgentRow
+from dashboard.views.drawing.rows import Cell, Column
 from dashboard.views.facts.supervisor import now_of_supervisor
-from dashboard.views.facts.work import waiting_reason
 from dashboard.views.header import describe_standbys
 from dashboard.views.measures.digest import Digest, make_digest
-from dashboard.views.words.amounts import duration, median, moment, money, percent, pluralize, short_money
+from dashboard.views.runs import COLUMNS as RUN_COLUMNS
+from dashboard.views.runs import RunRow
+from dashboard.views.tasks import COLUMNS as TASK_COLUMNS
+from dashboard.views.tasks import TaskRow
+from dashboard.views.words.amounts import UNKNOWN, count, duration, moment, money, percent, pluralize, short_money
 from dashboard.views.words.filters import Filter
-from dashboard.views.words.glyphs import run_mark, task_mark
 from dashboard.views.words.subjects import RunSubject, SupervisorSubject, TaskSubject, filter_agents
 from engine.core.errors import Refused
 from engine.core.fold import fold
 from engine.core.queries.targets import find_supervisor, id_in, name_of
 from engine.core.queries.team.track_record import mean_of
 from engine.core.queries.team.tree import levels_of, warning_of
-from engine.core.state import Agent, Run, RunSummary, State, Task
+from engine.core.state import Agent, Run, RunSummary, State, TrackRecord
 from engine.reading.folding import events_of, finished_run, fold_from, pages
 from store import EngineInfo, Reader, find_loss
 
-_PS_COLUMNS = ("SUPERVISOR", "UNDER", "LEVEL", "STRATEGY", "STATE", "AGENTS", "RUNNING", "WAITING", "HAND-OVER", "NOW")
-_RIGHT_ALIGNED = frozenset({"OK", "P50", "TOOK", "TOKENS", "DONE", "TIME EACH", "USD EACH", "COST"})
+
+class SupervisorRow(NamedTuple):
+    """A supervisor, with what its cells are made from."""
+
+    state: State
+    counts: Digest
+    item: Item
+
+
+class RecordRow(NamedTuple):
+    """What came of the work of an agent in a category of requests."""
+
+    state: State
+    agent: Agent
+    category: str
+    record: TrackRecord
+
+
+def _now_cell(row: SupervisorRow) -> Cell:
+    return now_of_supervisor(row.state, row.state.supervisors[row.item["id"]], row.counts)
+
+
+def _share_cell(row: RecordRow) -> Cell:
+    total = row.record.done + row.record.failed
+    return Cell(percent(row.record.done / total if total else None))
+
+
+def _mean_cost_cell(row: RecordRow) -> Cell:
+    cost_usd = mean_of(row.record)[1]
+    return Cell(UNKNOWN if cost_usd is None else short_money(Decimal(str(cost_usd))))
+
+
+_SUPERVISOR_COLUMNS: tuple[Column[SupervisorRow, Any], ...] = (
+    Column("SUPERVISOR", cell=lambda row: Cell(row.item["name"])),
+    Column("UNDER", cell=lambda row: Cell(row.item["parent"] or "")),
+    Column("LEVEL", right=True, cell=lambda row: Cell(count(row.item["depth"]))),
+    Column("STRATEGY", cell=lambda row: Cell(row.item["strategy"])),
+    Column("STATE", cell=lambda row: Cell(row.item["status"])),
+    Column("AGENTS", right=True, cell=lambda row: Cell(count(row.item["agents"]))),
+    Column("RUNNING", right=True, cell=lambda row: Cell(count(row.item["running"]))),
+    Column("WAITING", right=True, cell=lambda row: Cell(count(row.item["waiting"]))),
+    Column("HAND-OVER", cell=lambda row: Cell(duration(row.item["hand_over_ms"]))),
+    Column("NOW", cell=_now_cell),
+)
+_RECORD_COLUMNS: tuple[Column[RecordRow, Any], ...] = (
+    Column("AGENT", cell=lambda row: Cell(row.agent.name)),
+    Column("UNDER", cell=lambda row: Cell(name_of(row.state, row.agent.supervisor_id))),
+    Column("CATEGORY", cell=lambda row: Cell(row.category or "none")),
+    Column("DONE", right=True, cell=lambda row: Cell(count(row.record.done))),
+    Column("FAIL", right=True, cell=lambda row: Cell(count(row.record.failed))),
+    Column("CANCELLED", right=True, cell=lambda row: Cell(count(row.record.cancelled))),
+    Column("OK", right=True, cell=_share_cell),
+    Column("TIME EACH", right=True, cell=lambda row: Cell(duration(mean_of(row.record)[0] * 1000))),
+    Column("USD EACH", right=True, cell=_mean_cost_cell),
+    Column("COST", right=True, cell=lambda row: Cell(money(row.record.usage))),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,25 +142,11 @@ def ps(ctx: click.Context, row_filter: Filter) -> None:
     waiting = [{"pid": standby.pid, "since_ms": standby.since_ms} for standby in standbys]
 
     def make_lines() -> list[str]:
-        rows = [
-            (
-                item["name"],
-                item["parent"] or "",
-                item["depth"],
-                item["strategy"],
-                item["status"],
-                item["agents"],
-                item["running"],
-                item["waiting"],
-                duration(item["hand_over_ms"]),
-                now_of_supervisor(state, state.supervisors[item["id"]], counts).text,
-            )
-            for item in items
-        ]
         empty = (
             "no supervisor passes the filter" if row_filter else "no team here yet; start one with: quarterdeck up TEAM"
         )
-        table = TextTable(_PS_COLUMNS, rows, empty=empty)
+        rows = [SupervisorRow(state, counts, item) for item in items]
+        table = make_table(_SUPERVISOR_COLUMNS, rows, empty=empty)
         standbys_text = f"; {describe_standbys(standbys)}" if standbys else ""
         loss_text = f"; {pluralize(loss.rows, 'acknowledged event')} missing, see quarterdeck doctor" if loss else ""
         depth_warning = warning_of(state, len(levels_of(state)))
@@ -141,55 +185,19 @@ def agents(ctx: click.Context, under: str | None, row_filter: Filter, *, by_cate
     check_filter(row_filter)
     items = [agent_item(state, agent, counts) for agent in matching_agents]
 
-    def make_table() -> TextTable:
-        rows = [
-            (
-                item["name"],
-                item["supervisor"],
-                f"g{item['generation']}",
-                state_of_agent(state, agent, working=look.working).text,
-                item["queue"],
-                item["done"],
-                item["failed"],
-                percent(item["success_rate"]),
-                duration(median(agent.at_work_ms)),
-                _tokens(item),
-                now_of_agent(state, agent, counts, live, look.now_ms).text,
-            )
-            for agent, item in zip(matching_agents, items, strict=True)
-        ]
-        columns = ["AGENT", "UNDER", "GEN", "STATE", "QUEUE", "DONE", "FAIL", "OK", "P50", "TOKENS", "NOW"]
+    def agent_table() -> TextTable:
+        if by_category:
+            records = [
+                RecordRow(state, agent, category, record)
+                for agent in matching_agents
+                for category, record in sorted(agent.track_record.items())
+            ]
+            return make_table(_RECORD_COLUMNS, records, empty="no agent has worked yet")
+        rows = [AgentRow(state, agent, counts, live, look.now_ms) for agent in matching_agents]
         none = "no agent passes the filter" if row_filter else "no agents yet; add some with: quarterdeck add FILE"
-        return TextTable(columns, rows, empty=none, right=_RIGHT_ALIGNED)
+        return make_table(AGENT_COLUMNS, rows, empty=none)
 
-    emit(
-        ctx, look.body("agents", items), partial(_track_records, state, matching_agents) if by_category else make_table
-    )
-
-
-def _track_records(state: State, agents: Sequence[Agent]) -> TextTable:
-    """Return what came of the work of agents in each category, a line each."""
-    rows = []
-    for agent in agents:
-        for category, record in sorted(agent.track_record.items()):
-            total = record.done + record.failed
-            seconds, cost_usd = mean_of(record)
-            rows.append(
-                (
-                    agent.name,
-                    name_of(state, agent.supervisor_id),
-                    category or "none",
-                    record.done,
-                    record.failed,
-                    record.cancelled,
-                    percent(record.done / total if total else None),
-                    duration(seconds * 1000),
-                    None if cost_usd is None else short_money(Decimal(str(cost_usd))),
-                    money(record.usage),
-                )
-            )
-    columns = ["AGENT", "UNDER", "CATEGORY", "DONE", "FAIL", "CANCELLED", "OK", "TIME EACH", "USD EACH", "COST"]
-    return TextTable(columns, rows, empty="no agent has worked yet", right=_RIGHT_ALIGNED)
+    emit(ctx, look.body("agents", items), agent_table)
 
 
 @click.command("tasks")
@@ -204,38 +212,36 @@ def tasks(ctx: click.Context, run_id: str | None, *, every: bool, row_filter: Fi
         if run_id is not None and run_id not in look.state.runs:
             lines = _lines_of_finished(look.reader, [_finished_run(look, run_id)], row_filter)
         else:
-            lines = _lines(look.state, run_id, row_filter, now_ms=look.now_ms, working=look.working)
+            lines = _lines(look.state, run_id, row_filter, look.now_ms, look.reader.live(), working=look.working)
         if every and run_id is None:
             lines = [*_lines_of_finished(look.reader, look.state.finished, row_filter), *lines]
     check_filter(row_filter)
-    columns = ["TASK", "RUN", "STATE", "TITLE", "AGENT", "TRIES", "TOOK", "WHY"]
     none = "no open task passes the filter" if row_filter else "no open tasks"
     empty = f"{none}; those of finished runs: quarterdeck tasks --all"
-    table = TextTable(columns, [cells for _, cells in lines], empty=empty, right=_RIGHT_ALIGNED)
+    table = make_table(TASK_COLUMNS, [row for _, row in lines], empty=empty)
     emit(ctx, look.body("tasks", [item for item, _ in lines]), table)
 
 
-_Line: TypeAlias = tuple[Item, tuple[object, ...]]
+_Line: TypeAlias = tuple[Item, TaskRow]
 """A task, for scripts and for people."""
 
 
-def _lines(state: State, run_id: str | None, row_filter: Filter, *, now_ms: int, working: bool = True) -> list[_Line]:
+def _lines(
+    state: State,
+    run_id: str | None,
+    row_filter: Filter,
+    now_ms: int,
+    live: Mapping[str, str],
+    *,
+    working: bool = True,
+) -> list[_Line]:
     """Return the tasks of agents in `state`, of all runs or of one; `working` tells whether an engine is at work."""
     counts = make_digest(state, working=working)
     matching_tasks = [task for task in state.tasks.values() if task.kind == "agent" and run_id in (None, task.run_id)]
     return [
-        _line(state, task, counts, now_ms)
+        (task_item(state, task), TaskRow(state, task, counts, live, now_ms))
         for task in row_filter.apply(matching_tasks, lambda task: TaskSubject(state, task, now_ms))
     ]
-
-
-def _line(state: State, task: Task, counts: Digest, now_ms: int) -> _Line:
-    item = task_item(state, task)
-    until_ms = task.ended_ms if task.ended_ms is not None else now_ms
-    took = "" if task.started_ms is None else duration(until_ms - task.started_ms)
-    status = task_mark(task, working=counts.working).text
-    reason = waiting_reason(state, task, counts, now_ms) or task.error or ""
-    return item, (task.id, task.run_id, status, task.title, item["agent"] or "", task.attempts, took, reason)
 
 
 def _finished_run(look: _TeamReading, run_id: str) -> RunSummary:
@@ -257,7 +263,7 @@ def _lines_of_finished(reader: Reader, finished: Sequence[RunSummary], row_filte
     for records in pages(reader, state.seq, max(runs)):
         for record, event in zip(records, events_of(records), strict=True):
             if record.seq in runs:
-                lines += _lines(state, runs[record.seq], row_filter, now_ms=state.at_ms)
+                lines += _lines(state, runs[record.seq], row_filter, state.at_ms, {})
             fold(state, [event])
     return lines
 
@@ -276,29 +282,10 @@ def runs(ctx: click.Context, *, open_only: bool, row_filter: Filter) -> None:
     check_filter(row_filter)
     items = [run_item(run, engine_alive=look.working) for run in listed]
 
-    def make_table() -> TextTable:
-        rows = [
-            (
-                item["id"],
-                run_mark(run, working=look.working).text,
-                item["strategy"] or "",
-                f"{item['tasks_done']:,}/{item['tasks_total']:,}",
-                moment(item["started_ms"], look.now_ms),
-                duration((item["ended_ms"] or look.now_ms) - item["started_ms"]),
-                _tokens(item),
-                item["request"],
-                item["error"] or "",
-            )
-            for run, item in zip(listed, items, strict=True)
-        ]
-        columns = ["RUN", "STATE", "STRATEGY", "DONE", "AT", "TOOK", "TOKENS", "REQUEST", "ERROR"]
+    def run_table() -> TextTable:
+        rows = [RunRow(look.state, run, look.now_ms, look.working) for run in listed]
         begin = 'give the team a request: quarterdeck run "…"'
         none = f"no open runs; {begin}" if open_only else f"no runs yet; {begin}"
-        return TextTable(columns, rows, empty="no run passes the filter" if row_filter else none, right=_RIGHT_ALIGNED)
+        return make_table(RUN_COLUMNS, rows, empty="no run passes the filter" if row_filter else none)
 
-    emit(ctx, look.body("runs", items), make_table)
-
-
-def _tokens(item: Item) -> int | None:
-    counted = [item[name] for name in ("tokens_in", "tokens_out") if item[name] is not None]
-    return sum(counted) if counted else None
+    emit(ctx, look.body("runs", items), run_table)

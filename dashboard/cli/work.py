@@ -12,12 +12,13 @@ from dashboard.clean import clean
 from dashboard.cli.database import database_of, team_fields
 from dashboard.cli.fields import built, takes
 from dashboard.cli.printing.filtering import check_filter, filter_option
+from dashboard.cli.printing.listings import make_table
 from dashboard.cli.printing.output import DONE, TextTable, emit, is_interactive, say
 from dashboard.cli.printing.times import now_in, seconds
 from dashboard.cli.sending import Sending, change, plain, send_and_report, sending_options
 from dashboard.cli.steps import json_given
 from dashboard.views.drawing.call_lines import diffs_of, plain_lines
-from dashboard.views.inbox import default_text, need_fields
+from dashboard.views.inbox import COLUMNS, need_fields, need_row
 from dashboard.views.measures.digest import needs_person
 from dashboard.views.words.amounts import moment
 from dashboard.views.words.filters import Filter
@@ -107,24 +108,10 @@ def inbox(ctx: click.Context, row_filter: Filter) -> None:
     ]
 
     def make_lines() -> list[str]:
-        rows = [
-            (
-                escalation.id,
-                escalation.kind,
-                state.tasks[escalation.subject].title
-                if escalation.subject in state.tasks
-                else name_of(state, escalation.subject),
-                moment(escalation.asked_ms, now_ms),
-                ", ".join(escalation.options),
-                "" if escalation.due_ms is None and escalation.left_ms is None else default_text(escalation, now_ms),
-                escalation.question,
-            )
-            for escalation in waiting
-        ]
-        columns = ("ID", "ABOUT", "OF", "ASKED", "ANSWERS", "ELSE", "QUESTION")
+        rows = [need_row(state, escalation.id, now_ms) for escalation in waiting]
         empty = "no question passes the filter" if row_filter else "no question waits for an answer"
         return [
-            *TextTable(columns, rows, empty=empty).lines(),
+            *make_table(COLUMNS, rows, empty=empty).lines(),
             *(line for escalation in waiting for line in _call_lines(escalation)),
         ]
 
@@ -185,7 +172,7 @@ def grants(ctx: click.Context, revoke: str | None) -> int:
         {**{name: getattr(grant, name) for name in fields}, "agent": name_of(state, grant.agent_id)} for grant in grants
     ]
 
-    def make_table() -> TextTable:
+    def grant_table() -> TextTable:
         rows = [
             (
                 grant.id,
@@ -198,5 +185,5 @@ def grants(ctx: click.Context, revoke: str | None) -> int:
         ]
         return TextTable(("ID", "AGENT", "TOOL", "CALLS ARE", "SINCE"), rows, empty="nothing is granted")
 
-    emit(ctx, {"v": 1, "kind": "grants", **team_fields(db, state), "seq": state.seq, "items": items}, make_table)
+    emit(ctx, {"v": 1, "kind": "grants", **team_fields(db, state), "seq": state.seq, "items": items}, grant_table)
     return DONE

@@ -33,7 +33,7 @@ from dashboard.user.key_labels import key_at, sign_of
 from dashboard.user.settings import settings_path_text
 from dashboard.views.changes.outcomes import UNDO_HINTS
 from dashboard.views.drawing.lines import Span, cell_width, spread
-from dashboard.views.drawing.rows import Cell, Column
+from dashboard.views.drawing.rows import AnyColumn, Cell
 from dashboard.views.header import path_cells, team_of
 from dashboard.views.measures.strip import strip
 from dashboard.views.past import play_keys
@@ -55,7 +55,6 @@ from dashboard.widgets.time_bar import Scrubber
 TIME_KEYS = "<mark before:[> <next mark:]>"
 ANSWER = "answer"
 """The word in `KEYS` for a key that changes the team without being that of an action; hidden from viewers."""
-LANE_HEADING_START = "−60 s"
 """Start of the heading of a lane."""
 PADDED_TABS_MIN_WIDTH = 110
 """Screen width from which each tab has a blank on both sides."""
@@ -97,7 +96,7 @@ class Frame(Sized):
     """Keys that the last line names, the most useful first."""
     ASKS: ClassVar[Cell] = Cell("/ filter", "faint")
     """Label of the key `/` on this screen, beside the tabs."""
-    HEADINGS: ClassVar[tuple[Column, ...]] = ()
+    HEADINGS: ClassVar[tuple[AnyColumn, ...]] = ()
     """Headings of figures outside of tables, for the help to explain."""
     BINDINGS = [
         *bindings(),
@@ -279,17 +278,14 @@ class Frame(Sized):
         return next(iter(self.query(Table)), None)
 
     def show_help(self) -> None:
-        columns = [*(column for table in self.query(Table) for column in table.rows.columns), *self.HEADINGS]
-        titles = [column.title for column in columns]
         self.app.push_screen(
             dialogs.dialog.HelpScreen(
                 self.PLACE.capitalize() or "this page",
                 help_lines(
                     [(sign_of(key), does, says) for key, does, says in self._own_keys()],
-                    ["LAST 60 s" if title.startswith(LANE_HEADING_START) else title for title in titles],
+                    [*(column for table in self.query(Table) for column in table.rows.columns), *self.HEADINGS],
                     overridden_keys=self.overridden_keys(),
                     writes=not self.deck.access.readonly,
-                    meanings={column.title: column.means for column in columns if column.means},
                     settings="" if self.deck.access.in_browser else settings_path_text(),
                 ),
             )

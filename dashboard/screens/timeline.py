@@ -17,6 +17,7 @@ from dashboard.views.timeline.moment import moment_lines
 from dashboard.views.timeline.rows import LaneRow, rows_of
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import percent
+from dashboard.views.words.help import P50_MEANING
 from dashboard.widgets.board import Board
 from store import Reader
 
@@ -54,11 +55,10 @@ class TimelineScreen(BoardScreen):
     HEADINGS = (
         Column(
             "LANES",
-            0,
-            means="an agent over time, under its supervisor; the height is the share of its slots at work",
+            meaning="an agent over time, under its supervisor; the height is the share of its slots at work",
         ),
-        Column("BUSY", 0),
-        Column("P50", 0),
+        Column("BUSY", meaning="how much of the time that is shown it was at work"),
+        Column("P50", meaning=P50_MEANING),
     )
     BINDINGS = [
         Binding("left", "step(-1)", "task before", show=False),

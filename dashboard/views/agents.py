@@ -1,36 +1,34 @@
 """All agents in one list, to compare and to sort."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from operator import attrgetter
+from typing import NamedTuple, TypeAlias
 
 from rich.cells import cell_len
 
-from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message
+from dashboard.views.drawing.rows import Cell, Column, Listing, Order, empty_message, make_cells, visible_columns
+from dashboard.views.drawing.sorting import heads_of, orders_of
 from dashboard.views.facts.agent import now_in_brief, state_of_agent
 from dashboard.views.measures.digest import Digest
-from dashboard.views.measures.usage import USAGE_COLUMNS, is_metered, usage_cells
+from dashboard.views.measures.usage import (
+    USAGE_TITLES,
+    cost_cell,
+    cost_rank,
+    is_metered,
+    tokens_cell,
+    tokens_rank,
+)
 from dashboard.views.words.amounts import count, duration, median, percent
 from dashboard.views.words.filters import parse_partial_filter
+from dashboard.views.words.help import COST_MEANING, P50_MEANING, STATE_MEANING, TOKENS_MEANING
 from dashboard.views.words.subjects import filter_agents
+from engine.core.queries.targets import name_of
 from engine.core.state import Agent, AgentStatus, State
 
 MIN_NAME_WIDTH, MAX_NAME_WIDTH = 12, 20
 """Cells of a name."""
-COLUMNS = (
-    Column("AGENT", MIN_NAME_WIDTH, named=True),
-    Column("UNDER", 10, drop=4, grow=9, max_width=10),
-    Column("GEN", 4, drop=6),
-    Column("STATE", 11),
-    Column("NOW", 18, grow=2, max_width=70, calm=True),
-    Column("CAN", 14, grow=1, drop=7),
-    Column("QUEUE", 6, right=True, drop=3),
-    Column("DONE", 7, right=True),
-    Column("FAIL", 5, right=True, drop=1),
-    Column("OK", 5, right=True, drop=5),
-    Column("P50", 10, right=True, drop=2),
-)
+_UNDER_WIDTH = 10
 _URGENT_FIRST = [
     AgentStatus.ERROR,
     AgentStatus.DRAINING,
@@ -39,36 +37,80 @@ _URGENT_FIRST = [
     AgentStatus.IDLE,
     AgentStatus.STOPPED,
 ]
-DECLARED = "declared"
-ORDERS: dict[str, Callable[[Agent, Digest], float | str]] = {
-    DECLARED: lambda agent, counts: 0,
-    "slowest": lambda agent, counts: -(median(agent.at_work_ms) or 0.0),
-    "state": lambda agent, counts: _URGENT_FIRST.index(agent.status),
-    "failures": lambda agent, counts: -agent.failed,
-    "queue": lambda agent, counts: -counts.waiting_of[agent.id],
-    "cost": lambda agent, counts: -float(agent.usage.cost_usd or 0),
-    "name": lambda agent, counts: agent.name.casefold(),
-    "team": lambda agent, counts: agent.supervisor_id,
-    "generation": lambda agent, counts: -agent.generation,
-    "done": lambda agent, counts: -agent.done,
-    "worst": lambda agent, counts: agent.done / (agent.done + agent.failed) if agent.done + agent.failed else 2.0,
-    "tokens": lambda agent, counts: -((agent.usage.tokens_in or 0) + (agent.usage.tokens_out or 0)),
-}
-"""The orders of the table, in the order of the key that switches them; equal rows stay in declared order."""
-HEADS = {
-    "AGENT": "name",
-    "UNDER": "team",
-    "GEN": "generation",
-    "STATE": "state",
-    "QUEUE": "queue",
-    "DONE": "done",
-    "FAIL": "failures",
-    "OK": "worst",
-    "P50": "slowest",
-    "TOKENS": "tokens",
-    "COST": "cost",
-}
-"""The order that each heading chooses."""
+
+
+class AgentRow(NamedTuple):
+    """An agent, with what its cells are made from."""
+
+    state: State
+    agent: Agent
+    counts: Digest
+    live: Mapping[str, str]
+    now_ms: int
+
+
+AgentRank: TypeAlias = Callable[[Agent, Digest], float | str]
+
+
+def _ok_cell(row: AgentRow) -> Cell:
+    ended_count = row.agent.done + row.agent.failed
+    return Cell(percent(row.agent.done / ended_count if ended_count else None), "muted")
+
+
+def _by_ok(agent: Agent, counts: Digest) -> float:
+    ended_count = agent.done + agent.failed
+    return agent.done / ended_count if ended_count else 2.0
+
+
+def _specialties(row: AgentRow) -> Cell:
+    spec = row.state.specs.get(row.agent.spec)
+    return Cell(", ".join(spec.specialties) if spec is not None else "", "muted")
+
+
+def _queue(row: AgentRow) -> Cell:
+    waiting = row.counts.waiting_of[row.agent.id]
+    return Cell(count(waiting or None, none="·"), "" if waiting else "muted")
+
+
+DECLARED: Order[AgentRank] = Order("declared", lambda agent, counts: 0, step=0)
+"""Equal rows stay in this order."""
+COLUMNS: tuple[Column[AgentRow, AgentRank], ...] = (
+    Column("AGENT", MIN_NAME_WIDTH, named=True, meaning="an agent by its name",
+           cell=lambda row: Cell(row.agent.name),
+           order=Order("name", lambda agent, counts: agent.name.casefold(), step=6)),
+    Column("UNDER", _UNDER_WIDTH, drop=4, grow=9, max_width=_UNDER_WIDTH, meaning="its supervisor",
+           cell=lambda row: Cell(name_of(row.state, row.agent.supervisor_id), "muted"),
+           order=Order("team", lambda agent, counts: agent.supervisor_id, step=7)),
+    Column("GEN", 4, drop=6, meaning="generation of an agent: each swap adds one",
+           cell=lambda row: Cell(f"g{row.agent.generation}", "muted"),
+           order=Order("generation", lambda agent, counts: -agent.generation, step=8)),
+    Column("STATE", 11, meaning=STATE_MEANING,
+           cell=lambda row: state_of_agent(row.state, row.agent, working=row.counts.working),
+           order=Order("state", lambda agent, counts: _URGENT_FIRST.index(agent.status), step=2)),
+    Column("NOW", 18, grow=2, max_width=70, calm=True, shell_rank=9, meaning="what it works on, or what it waits for",
+           cell=lambda row: now_in_brief(row.state, row.agent, row.counts, row.live, row.now_ms)),
+    Column("CAN", 14, grow=1, drop=7, shell_rank=0, meaning="its specialties: what work asks for", cell=_specialties),
+    Column("QUEUE", 6, right=True, drop=3, meaning="tasks that could begin and wait for this agent", cell=_queue,
+           order=Order("queue", lambda agent, counts: -counts.waiting_of[agent.id], step=4)),
+    Column("DONE", 7, right=True, meaning="attempts that ended well",
+           cell=lambda row: Cell(count(row.agent.done), "" if row.agent.done else "muted"),
+           order=Order("done", lambda agent, counts: -agent.done, step=9)),
+    Column("FAIL", 5, right=True, drop=1, meaning="attempts that failed",
+           cell=lambda row: Cell(count(row.agent.failed or None, none="·"), "warn" if row.agent.failed else "muted"),
+           order=Order("failures", lambda agent, counts: -agent.failed, step=3)),
+    Column("OK", 5, right=True, drop=5, meaning="share of the attempts that ended well", cell=_ok_cell,
+           order=Order("worst", _by_ok, step=10)),
+    Column("P50", 10, right=True, drop=2, meaning=P50_MEANING,
+           cell=lambda row: Cell(duration(median(row.agent.at_work_ms), max_width=10), "muted"),
+           order=Order("slowest", lambda agent, counts: -(median(agent.at_work_ms) or 0.0), step=1)),
+    Column("TOKENS", 9, right=True, drop=3, meaning=TOKENS_MEANING,
+           cell=lambda row: tokens_cell(row.agent.usage),
+           order=Order("tokens", lambda agent, counts: tokens_rank(agent.usage), step=11)),
+    Column("COST", 8, right=True, drop=1, shell_rank=0, meaning=COST_MEANING,
+           cell=lambda row: cost_cell(row.agent.usage),
+           order=Order("cost", lambda agent, counts: cost_rank(agent.usage), step=5)),
+)  # fmt: skip
+ORDERS, HEADS = orders_of(COLUMNS, DECLARED), heads_of(COLUMNS)
 
 
 def agents(
@@ -79,25 +121,29 @@ def agents(
     row_filter = parse_partial_filter(needle)
     matching_agents = filter_agents(state, state.agents.values(), row_filter)
     matching_agents.sort(key=attrgetter("created_seq"))
-    if order != DECLARED:
+    if order != DECLARED.name:
         matching_agents.sort(key=lambda agent: rank(agent, counts))  # a stable sort
-
-    metered = is_metered(state)
 
     def make(key: str) -> tuple[Cell, ...]:
         agent = state.agents.get(key)
         if agent is None:
             return (Cell("removed", "muted"),)
-        return _cells(state, agent, counts, live, now_ms) + (usage_cells(agent.usage) if metered else ())
+        return make_cells(columns, AgentRow(state, agent, counts, live, now_ms))
 
-    empty = empty_message(needle, "agent", "no agents yet", ": add FILE  adds one")
     widest = max(MIN_NAME_WIDTH, min(widest_name(state), MAX_NAME_WIDTH))  # the rest of the width goes to NOW
-    name = Column("AGENT", widest, named=True)
     longest = max((len(supervisor.name) for supervisor in state.supervisors.values()), default=0)
-    under = replace(COLUMNS[1], max_width=max(COLUMNS[1].width, min(longest, MAX_NAME_WIDTH)))
-    columns = (name, under, *COLUMNS[2:], *(USAGE_COLUMNS if metered else ()))
+    under_width = max(_UNDER_WIDTH, min(longest, MAX_NAME_WIDTH))
+    columns = visible_columns(
+        COLUMNS,
+        {"AGENT": (widest, widest), "UNDER": (_UNDER_WIDTH, under_width)},
+        without=() if is_metered(state) else USAGE_TITLES,
+    )
     return Listing(
-        columns=columns, keys=[agent.id for agent in matching_agents], make=make, empty=empty, total=len(state.agents)
+        columns=columns,
+        keys=[agent.id for agent in matching_agents],
+        make=make,
+        empty=empty_message(needle, "agent", "no agents yet", ": add FILE  adds one"),
+        total=len(state.agents),
     )
 
 
@@ -109,21 +155,3 @@ def widest_name(state: State) -> int:
 @lru_cache(4)  # a thousand names at each key press
 def _widest(names: tuple[str, ...]) -> int:
     return max(map(cell_len, names), default=0)
-
-
-def _cells(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], now_ms: int) -> tuple[Cell, ...]:
-    spec, supervisor = state.specs.get(agent.spec), state.supervisors.get(agent.supervisor_id)
-    ended_count = agent.done + agent.failed
-    return (
-        Cell(agent.name),
-        Cell(supervisor.name if supervisor is not None else "", "muted"),
-        Cell(f"g{agent.generation}", "muted"),
-        state_of_agent(state, agent, working=counts.working),
-        now_in_brief(state, agent, counts, live, now_ms),
-        Cell(", ".join(spec.specialties) if spec is not None else "", "muted"),
-        Cell(count(counts.waiting_of[agent.id] or None, none="·"), "" if counts.waiting_of[agent.id] else "muted"),
-        Cell(count(agent.done), "" if agent.done else "muted"),
-        Cell(count(agent.failed or None, none="·"), "warn" if agent.failed else "muted"),
-        Cell(percent(agent.done / ended_count if ended_count else None), "muted"),
-        Cell(duration(median(agent.at_work_ms), max_width=10), "muted"),
-    )

@@ -1,52 +1,96 @@
 """The audit log: every command with its sender, the equivalent command line, and its outcome."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich.cells import cell_len
 
 from dashboard.views.drawing.lines import Line, Span, hairline
 from dashboard.views.drawing.row_pane import RowDetails, indent_lines, labelled_paragraphs
-from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message, labelled, matches
+from dashboard.views.drawing.rows import (
+    Cell,
+    Column,
+    Listing,
+    empty_message,
+    labelled,
+    make_cells,
+    matches,
+    visible_columns,
+)
 from dashboard.views.event_log import Entry
 from dashboard.views.tail import draw_tail, to_tail_line
 from dashboard.views.words.amounts import moment
 from dashboard.views.words.command_line import command_line, describe_command, describe_omissions
+from dashboard.views.words.help import AT_MEANING, SEQ_MEANING
 from dashboard.views.words.keyed import fill_keys
 from dashboard.views.words.names import Names, short_id
 from engine.core.events import CommandApplied, CommandRefused, CommandUndone
 from engine.core.state import MAX_UNDOABLE, State
 
 KINDS = ("command_applied", "command_refused", "command_undone")
-_COLUMNS = (
-    Column("SEQ", 9, right=True, drop=2),
-    Column("AT", 16, drop=1),
-    Column("WHO", 13, max_width=40, grow=4),
-    Column("ROLE", 8, drop=3),
-    Column("COMMAND", 22, grow=4),
-    Column("OUTCOME", 20, grow=4),
-)
+_MIN_SENDER_WIDTH, _MAX_SENDER_WIDTH = 13, 40
+
+
+class ChangeRow(NamedTuple):
+    """A command that was applied or refused, with what its cells are made from."""
+
+    entry: Entry
+    event: CommandApplied | CommandRefused
+    is_undone: bool
+    now_ms: int
+
+
+def _command_cell(row: ChangeRow) -> Cell:
+    event = row.event
+    if isinstance(event, CommandRefused):
+        return Cell(event.command.replace("_", " "), "muted")
+    line = command_line(event.command, event.args).removeprefix("quarterdeck ")
+    return Cell(line or describe_command(event.command, event.args), "strong")
+
+
+def _outcome_cell(row: ChangeRow) -> Cell:
+    event = row.event
+    if isinstance(event, CommandRefused):
+        return Cell(f"✕ {event.reason}", "error")
+    return Cell(f"↶ undone: {event.summary}", "paused") if row.is_undone else Cell(f"✓ {event.summary}", "done")
+
+
+COLUMNS: tuple[Column[ChangeRow, Any], ...] = (
+    Column("SEQ", 9, right=True, drop=2, meaning=SEQ_MEANING, cell=lambda row: Cell(f"{row.entry.seq:,}", "faint")),
+    Column("AT", 16, drop=1, meaning=AT_MEANING,
+           cell=lambda row: Cell(moment(row.entry.at_ms, row.now_ms), "muted", rank=row.entry.at_ms)),
+    Column("WHO", _MIN_SENDER_WIDTH, max_width=_MAX_SENDER_WIDTH, grow=4, cell=lambda row: Cell(row.event.sender),
+           meaning="who sent the command, and by what program"),
+    Column("ROLE", 8, drop=3, meaning="in what role the command was sent: viewer or operator",
+           cell=lambda row: Cell(row.event.role, "muted")),
+    Column("COMMAND", 22, grow=4, meaning="what was asked for, as the command line that does the same",
+           cell=_command_cell),
+    Column("OUTCOME", 20, grow=4, meaning="✓ applied, ✕ refused and why, ↶ undone", cell=_outcome_cell),
+)  # fmt: skip
 
 
 def audit(entries: Sequence[Entry], *, now_ms: int, needle: str = "", is_loaded: bool = True) -> Listing:
     """Return commands with their senders and outcomes, in the order of `entries`."""
     undone = {entry.event.command_id for entry in entries if isinstance(entry.event, CommandUndone)}
-    rows = {str(entry.seq): entry for entry in entries if isinstance(entry.event, CommandApplied | CommandRefused)}
-    matching_entries = {
-        key: entry for key, entry in rows.items() if not needle or matches(needle, *_texts(entry), **_values(entry))
+    rows = {
+        str(entry.seq): ChangeRow(entry, event, event.command_id in undone, now_ms)
+        for entry in entries
+        if isinstance(event := entry.event, CommandApplied | CommandRefused)
+    }
+    matching = {
+        key: row for key, row in rows.items() if not needle or matches(needle, *_texts(row.entry), **_values(row.entry))
     }
     none = ("no change has been made yet", "changes by people and programs appear here")
     empty = empty_message(needle, "command", *none)
-    oldest_ms = min((entry.at_ms for entry in rows.values()), default=now_ms)
-    at = Column("AT", len(moment(oldest_ms, now_ms)), drop=1)  # wide enough for a date only if there is one
-    changes = (entry.event for entry in rows.values() if isinstance(entry.event, CommandApplied | CommandRefused))
-    widest = max((cell_len(change.sender) for change in changes), default=0)
-    sender_column = replace(_COLUMNS[2], max_width=max(_COLUMNS[2].width, min(widest, _COLUMNS[2].max_width)))
+    oldest_ms = min((row.entry.at_ms for row in rows.values()), default=now_ms)
+    at_width = len(moment(oldest_ms, now_ms))  # wide enough for a date only if there is one
+    widest = max((cell_len(row.event.sender) for row in rows.values()), default=0)
+    sender_width = max(_MIN_SENDER_WIDTH, min(widest, _MAX_SENDER_WIDTH))
+    columns = visible_columns(COLUMNS, {"AT": (at_width, at_width), "WHO": (_MIN_SENDER_WIDTH, sender_width)})
     return Listing(
-        columns=(_COLUMNS[0], at, sender_column, *_COLUMNS[3:]),
-        keys=list(matching_entries),
-        make=lambda key: _cells(matching_entries[key], undone, now_ms) if key in matching_entries else (),
+        columns=columns,
+        keys=list(matching),
+        make=lambda key: make_cells(columns, matching[key]) if key in matching else (),
         empty=empty if is_loaded else ("reading …",),
         total=len(rows),
     )
@@ -154,22 +198,3 @@ def _values(entry: Entry) -> dict[str, str]:
     if not isinstance(event, CommandApplied | CommandRefused):
         return {}
     return {"kind": event.command, "status": "applied" if isinstance(event, CommandApplied) else "refused"}
-
-
-def _cells(entry: Entry, undone: set[str], now_ms: int) -> tuple[Cell, ...]:
-    event = entry.event
-    at = Cell(moment(entry.at_ms, now_ms), "muted", rank=entry.at_ms)
-    seq = Cell(f"{entry.seq:,}", "faint")
-    if isinstance(event, CommandApplied):
-        taken_back = event.command_id in undone
-        outcome = Cell(f"↶ undone: {event.summary}", "paused") if taken_back else Cell(f"✓ {event.summary}", "done")
-        return seq, at, Cell(event.sender), Cell(event.role, "muted"), Cell(_short_line(event), "strong"), outcome
-    if isinstance(event, CommandRefused):
-        command_cell = Cell(event.command.replace("_", " "), "muted")
-        return seq, at, Cell(event.sender), Cell(event.role, "muted"), command_cell, Cell(f"✕ {event.reason}", "error")
-    return ()
-
-
-def _short_line(event: CommandApplied) -> str:
-    line = command_line(event.command, event.args).removeprefix("quarterdeck ")
-    return line or describe_command(event.command, event.args)

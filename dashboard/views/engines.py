@@ -2,31 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from dashboard.views.drawing.lines import Line, Span, hairline, pad
 from dashboard.views.drawing.row_pane import RowDetails, indent_lines, labelled_paragraphs
-from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message, labelled, matches
+from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message, labelled, make_cells, matches
 from dashboard.views.event_log import Entry
 from dashboard.views.header import leading_lines
 from dashboard.views.situation import Situation
 from dashboard.views.tail import TailLine, draw_tail
 from dashboard.views.words.amounts import UNKNOWN, duration, moment, pluralize, stopwatch
+from dashboard.views.words.help import STATE_MEANING
 from dashboard.views.words.keyed import fill_keys
 from engine.core.events import EngineStarted, EngineStopped
 from engine.core.state import State
 from store.journals.records import StandbyInfo
 
 KINDS = ("engine_started", "engine_stopped")
-_COLUMNS = (
-    Column("TOKEN", 5, right=True),
-    Column("PID", 7, right=True),
-    Column("STATE", 12),
-    Column("SINCE", 16),
-    Column("FOR", 13, right=True, calm=True),
-    Column("LAG", 8, right=True, drop=1, calm=True),
-    Column("ENDED", 16, grow=1),
-    Column("VERSION", 14, drop=2),
-)
 LAST_EVENTS_MIN_ROWS = 20
 """Minimum rows below the facts to use half of them for the last events of an engine."""
 _WHO, _GAP = 16, 24
@@ -48,6 +40,47 @@ class _Term:
     """Whether it leads at the moment shown."""
 
 
+class EngineRow(NamedTuple):
+    """An engine that leads, led, or stands by."""
+
+    pid: int
+    state: Cell
+    since_ms: int
+    until_ms: int | None
+    """Its end, or now; None if it is unknown."""
+    ended: str
+    """How it ended, or what it waits for."""
+    token: str = ""
+    version: str = ""
+    lag: Cell = Cell(UNKNOWN)
+    leads: bool = False
+    now_ms: int = 0
+
+
+def _duration_cell(row: EngineRow) -> Cell:
+    tone = "" if row.leads else "muted"
+    if row.until_ms is None:
+        return Cell(UNKNOWN, tone)
+    return Cell(stopwatch(row.until_ms - row.since_ms), tone, rank=row.until_ms - row.since_ms)
+
+
+COLUMNS: tuple[Column[EngineRow, Any], ...] = (
+    Column("TOKEN", 5, right=True, meaning="number of the engine: each one that begins to lead adds one",
+           cell=lambda row: Cell(row.token)),
+    Column("PID", 7, right=True, meaning="the process of an engine", cell=lambda row: Cell(str(row.pid))),
+    Column("STATE", 12, meaning=STATE_MEANING, cell=lambda row: row.state),
+    Column("SINCE", 16, meaning="when it began",
+           cell=lambda row: Cell(moment(row.since_ms, row.now_ms), "muted", rank=row.since_ms)),
+    Column("FOR", 13, right=True, calm=True, meaning="how long an engine has led, or led", cell=_duration_cell),
+    Column("LAG", 8, right=True, drop=1, calm=True, meaning="age of an engine's last heartbeat",
+           cell=lambda row: row.lag),
+    Column("ENDED", 16, grow=1, meaning="how an engine ended, and for how long none led",
+           cell=lambda row: Cell(row.ended, "muted")),
+    Column("VERSION", 14, drop=2, meaning="of the program that the engine runs",
+           cell=lambda row: Cell(row.version, "muted")),
+)  # fmt: skip
+
+
 def engines(
     entries: Sequence[Entry], situation: Situation, *, needle: str = "", is_loaded: bool = True, past: bool = False
 ) -> Listing:
@@ -59,15 +92,18 @@ def engines(
         is_loaded: False until the events have been read.
         past: Whether a past moment is shown, for which only the events say who led.
     """
-    rows = {f"standby:{standby.pid}": _standby_cells(standby, situation.now_ms) for standby in situation.standbys}
+    engine_rows = {f"standby:{standby.pid}": _standby_row(standby, situation.now_ms) for standby in situation.standbys}
     for place, term in enumerate(_terms(entries, situation, past=past)):
-        rows[str(term.seq)] = _leader_cells(term, situation, newest=place == 0)
+        engine_rows[str(term.seq)] = _leader_row(term, situation, newest=place == 0)
+    rows = {key: make_cells(COLUMNS, row) for key, row in engine_rows.items()}
     matching_keys = [
-        key for key, cells in rows.items() if matches(needle, *(cell.text for cell in cells), status=cells[2].text)
+        key
+        for key, cells in rows.items()
+        if matches(needle, *(cell.text for cell in cells), status=engine_rows[key].state.text)
     ]
     empty = empty_message(needle, "engine", "no engine has worked on this file", "E  starts one")
     return Listing(
-        _COLUMNS, matching_keys, lambda key: rows.get(key, ()), empty if is_loaded else ("reading …",), len(rows)
+        COLUMNS, matching_keys, lambda key: rows.get(key, ()), empty if is_loaded else ("reading …",), len(rows)
     )
 
 
@@ -185,7 +221,7 @@ def _terms(entries: Sequence[Entry], situation: Situation, *, past: bool) -> lis
     return terms
 
 
-def _leader_cells(term: _Term, situation: Situation, *, newest: bool) -> tuple[Cell, ...]:
+def _leader_row(term: _Term, situation: Situation, *, newest: bool) -> EngineRow:
     now_ms, started, info = situation.now_ms, term.started, situation.engine
     its = info if newest and info is not None and info.token == started.token else None
     ages = [age for age in (its.heartbeat_ms, its.loop_ms) if age is not None] if its is not None else []
@@ -198,22 +234,18 @@ def _leader_cells(term: _Term, situation: Situation, *, newest: bool) -> tuple[C
     else:
         stopped = term.reason is not None
         state = Cell("■ stopped", "stopped") if stopped else Cell("✕ gone", "error" if newest else "muted")
-    return (
-        Cell(str(started.token)),
-        Cell(str(started.pid)),
+    return EngineRow(
+        started.pid,
         state,
-        Cell(moment(since_ms, now_ms), "muted", rank=since_ms),
-        _duration_cell(since_ms, ended_ms, "" if alive else "muted"),
+        since_ms,
+        ended_ms,
+        "" if alive else _describe_end(term),
+        str(started.token),
+        started.version,
         _lag_cell(max(ages) if alive and ages else None, "error" if hung else "muted"),
-        Cell("" if alive else _describe_end(term), "muted"),
-        Cell(started.version, "muted"),
+        leads=alive,
+        now_ms=now_ms,
     )
-
-
-def _duration_cell(since_ms: int, until_ms: int | None, tone: str) -> Cell:
-    if until_ms is None:
-        return Cell(UNKNOWN, tone)
-    return Cell(stopwatch(until_ms - since_ms), tone, rank=until_ms - since_ms)
 
 
 def _lag_cell(age_ms: float | None, tone: str) -> Cell:
@@ -228,14 +260,7 @@ def _describe_end(term: _Term) -> str:
     return f"{ending}; the next began after {duration(term.next_ms - term.ended_ms)}"
 
 
-def _standby_cells(standby: StandbyInfo, now_ms: int) -> tuple[Cell, ...]:
-    return (
-        Cell(""),
-        Cell(str(standby.pid)),
-        Cell("✕ silent", "error") if standby.hung else Cell("◌ stands by", "waiting"),
-        Cell(moment(standby.since_ms, now_ms), "muted", rank=standby.since_ms),
-        _duration_cell(standby.since_ms, now_ms, "muted"),
-        _lag_cell(standby.beat_ms, "muted"),
-        Cell("takes over from the leader", "muted"),
-        Cell(""),
-    )
+def _standby_row(standby: StandbyInfo, now_ms: int) -> EngineRow:
+    state = Cell("✕ silent", "error") if standby.hung else Cell("◌ stands by", "waiting")
+    lag = _lag_cell(standby.beat_ms, "muted")
+    return EngineRow(standby.pid, state, standby.since_ms, now_ms, "takes over from the leader", lag=lag, now_ms=now_ms)

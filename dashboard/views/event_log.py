@@ -5,14 +5,15 @@ Nothing here reads: the caller loads `missing_blocks` and stores them with `put`
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 from dashboard.views.abridged import LARGE_BYTES, abridge
 from dashboard.views.drawing.lines import Span
-from dashboard.views.drawing.rows import Cell, Column
+from dashboard.views.drawing.rows import Cell, Column, make_cells, visible_columns
 from dashboard.views.words.amounts import moment
 from dashboard.views.words.filters import Filter
 from dashboard.views.words.glyphs import event_glyph
+from dashboard.views.words.help import AT_MEANING, SEQ_MEANING
 from dashboard.views.words.names import Names
 from dashboard.views.words.place import parse_seq
 from dashboard.views.words.sentences import Sentence, sentence
@@ -27,14 +28,6 @@ _ROUTINE = {"attempt_started": "muted", "attempt_resumed": "muted", "call_answer
 """Tones of routine events, which a later event makes obsolete."""
 MAX_MATCHES = 5_000
 """Maximum rows of a filter."""
-COLUMNS = (
-    Column("SEQ", 10, right=True, calm=True),
-    Column("AT", 8, calm=True),
-    Column("WHAT HAPPENED", 50, grow=1, calm=True),
-    Column("KIND", 18, drop=1, calm=True),
-)
-DATED_COLUMNS = (COLUMNS[0], Column("AT", 16, calm=True), *COLUMNS[2:])
-"""Columns if some rows have a date."""
 
 
 class Entry(NamedTuple):
@@ -58,17 +51,38 @@ def tone_of(entry: Entry, sentence: Sentence) -> str:
     return _ROUTINE.get(entry.kind, "" if sentence.tone == "done" else sentence.tone)
 
 
+class EventRow(NamedTuple):
+    """An event, with what its cells are made from."""
+
+    entry: Entry
+    names: Names
+    now_ms: int
+
+
+def _sentence_cell(row: EventRow) -> Cell:
+    event_sentence = sentence(row.entry.event, row.names)
+    glyph, glyph_tone = event_glyph(row.entry.kind, row.entry.event)
+    tone = tone_of(row.entry, event_sentence)
+    return Cell(event_sentence.text, tone, spans=(Span(f"{glyph} ", glyph_tone), Span(event_sentence.text, tone)))
+
+
+_TIME_WIDTH, _DATED_WIDTH = 8, 16
+COLUMNS: tuple[Column[EventRow, Any], ...] = (
+    Column("SEQ", 10, right=True, calm=True, meaning=SEQ_MEANING,
+           cell=lambda row: Cell(f"{row.entry.seq:,}", "faint")),
+    Column("AT", _TIME_WIDTH, calm=True, meaning=AT_MEANING,
+           cell=lambda row: Cell(moment(row.entry.at_ms, row.now_ms), "muted")),
+    Column("WHAT HAPPENED", 50, grow=1, calm=True, meaning="the event in a sentence", cell=_sentence_cell),
+    Column("KIND", 18, drop=1, calm=True, meaning="the event as the journal calls it; kind:… filters by it",
+           cell=lambda row: Cell(row.entry.kind, "faint")),
+)  # fmt: skip
+_DATED_COLUMNS = visible_columns(COLUMNS, {"AT": (_DATED_WIDTH, _DATED_WIDTH)})
+"""Columns if some rows have a date."""
+
+
 def cells_of(entry: Entry, names: Names, now_ms: int) -> tuple[Cell, ...]:
     """Return the row of an event."""
-    event_sentence = sentence(entry.event, names)
-    glyph, glyph_tone = event_glyph(entry.kind, entry.event)
-    tone = tone_of(entry, event_sentence)
-    return (
-        Cell(f"{entry.seq:,}", "faint"),
-        Cell(moment(entry.at_ms, now_ms), "muted"),
-        Cell(event_sentence.text, tone, spans=(Span(f"{glyph} ", glyph_tone), Span(event_sentence.text, tone))),
-        Cell(entry.kind, "faint"),
-    )
+    return make_cells(COLUMNS, EventRow(entry, names, now_ms))
 
 
 class SeqKeys(Sequence[str]):
@@ -98,10 +112,10 @@ class _Log:
     oldest_ms: int | None = None
 
     @property
-    def columns(self) -> Sequence[Column]:
+    def columns(self) -> Sequence[Column[EventRow, Any]]:
         """The columns, wide enough for a date if there is one."""
         oldest_ms = self.now_ms if self.oldest_ms is None else self.oldest_ms
-        return DATED_COLUMNS if len(moment(oldest_ms, self.now_ms)) > COLUMNS[1].width else COLUMNS
+        return _DATED_COLUMNS if len(moment(oldest_ms, self.now_ms)) > _TIME_WIDTH else COLUMNS
 
 
 class WholeLog(_Log):

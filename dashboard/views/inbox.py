@@ -2,13 +2,22 @@
 
 from collections.abc import Reversible, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dashboard.views.drawing.call_lines import call_cells
-from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message, labelled
+from dashboard.views.drawing.rows import (
+    EMPTY,
+    Cell,
+    Column,
+    Listing,
+    empty_message,
+    labelled,
+    make_cells,
+    visible_columns,
+)
 from dashboard.views.event_log import Entry
 from dashboard.views.measures.digest import needs_person
-from dashboard.views.words.amounts import clock, countdown, elapsed, pluralize
+from dashboard.views.words.amounts import clock, countdown, elapsed, moment, pluralize
 from dashboard.views.words.filters import parse_partial_filter
 from dashboard.views.words.keyed import fill_keys
 from dashboard.views.words.names import without_title
@@ -19,17 +28,6 @@ from engine.core.queries.targets import name_of
 from engine.core.records.records import JsonValue
 from engine.core.state import Escalation, State, TaskStatus
 
-COLUMNS = (
-    Column("ABOUT", 9),
-    Column("OF", 14, grow=1, max_width=34, path=True),
-    Column("QUESTION OR PROBLEM", 30, grow=9, max_width=100),
-    Column("DEFAULT", 18, grow=1, max_width=26, calm=True),
-    Column("AGE", 11, right=True, drop=2, calm=True),
-    Column("ANSWERS", 30, grow=1, max_width=60, drop=3),
-    Column("ASKED", 8, drop=4),
-)
-_TROUBLES = (*COLUMNS[:3], Column("DEFAULT", 18, drop=1, calm=True), COLUMNS[4])
-"""Columns without an open question: the problem gets the width of the columns of questions."""
 MIN_QUESTION_WIDTH = 56
 """Minimum characters of a question before optional columns are shown."""
 _ABOUT = {
@@ -71,6 +69,52 @@ MAX_SHOWN = 100
 """Questions that are listed for a common answer, each with its call."""
 
 
+class NeedRow(NamedTuple):
+    """What waits for a person: a question, or a problem with the keys that help."""
+
+    about: Cell
+    key: str = ""
+    of: str = ""
+    text: str = ""
+    default: Cell = EMPTY
+    since_ms: int | None = None
+    now_ms: int = 0
+    options: Sequence[str] = ()
+    """The answers of a question; empty for a problem."""
+
+
+def _age_cell(row: NeedRow) -> Cell:
+    if row.since_ms is None:
+        return EMPTY
+    return Cell(elapsed(row.now_ms - row.since_ms), "muted", rank=-row.since_ms)
+
+
+def _asked_cell(row: NeedRow) -> Cell:
+    if row.since_ms is None or not row.options:
+        return EMPTY
+    return Cell(moment(row.since_ms, row.now_ms), "muted", rank=row.since_ms)
+
+
+_QUESTION_WIDTH, _MAX_QUESTION_WIDTH = 30, 100
+_DEFAULT_WIDTH, _MAX_DEFAULT_WIDTH = 18, 26
+COLUMNS: tuple[Column[NeedRow, Any], ...] = (
+    Column("ID", shell_rank=1, meaning="its id in commands", cell=lambda row: Cell(row.key)),
+    Column("ABOUT", 9, shell_rank=2, cell=lambda row: row.about,
+           meaning="what kind of thing needs you: a question, a failure, a doubt, an approval"),
+    Column("OF", 14, grow=1, max_width=34, path=True, shell_rank=2, meaning="what the question is about",
+           cell=lambda row: Cell(row.of, "strong")),
+    Column("QUESTION OR PROBLEM", _QUESTION_WIDTH, grow=9, max_width=_MAX_QUESTION_WIDTH, shell_rank=9,
+           meaning="what is asked, or what is wrong", cell=lambda row: Cell(row.text)),
+    Column("DEFAULT", _DEFAULT_WIDTH, grow=1, max_width=_MAX_DEFAULT_WIDTH, calm=True,
+           meaning="what happens without an answer in time", cell=lambda row: row.default),
+    Column("AGE", 11, right=True, drop=2, calm=True, shell_rank=0, meaning="how long it has been waiting for you",
+           cell=_age_cell),
+    Column("ANSWERS", 30, grow=1, max_width=60, drop=3, shell_rank=4,
+           meaning="what can be answered; enter asks which", cell=lambda row: Cell(" · ".join(row.options), "muted")),
+    Column("ASKED", 8, drop=4, shell_rank=3, meaning="when the question was asked", cell=_asked_cell),
+)  # fmt: skip
+
+
 def inbox(state: State, *, now_ms: int, needle: str = "", can_write: bool = True) -> Listing:
     """Return the needs as rows; keys are ids of questions, agents, supervisors and tasks.
 
@@ -83,80 +127,79 @@ def inbox(state: State, *, now_ms: int, needle: str = "", can_write: bool = True
     hint = "questions of agents, about failed tasks, tools and budgets appear here"
     empty = empty_message(needle, "", "nothing waits for you", hint)
 
-    def make(key: str) -> tuple[Cell, ...]:
-        return _row(state, key, now_ms, can_write=can_write)
+    columns = _question_columns(state, now_ms, alone=len(every) == len(state.escalations))
 
-    columns = _question_columns(state, alone=len(every) == len(state.escalations)) if state.escalations else _TROUBLES
+    def make(key: str) -> tuple[Cell, ...]:
+        return make_cells(columns, need_row(state, key, now_ms, can_write=can_write))
+
     return Listing(columns=columns, keys=keys, make=make, empty=empty, total=len(every))
 
 
-def _question_columns(state: State, *, alone: bool) -> tuple[Column, ...]:
-    """Return the columns for open questions, wide enough for the longest question and its default if possible.
+def _question_columns(state: State, now_ms: int, *, alone: bool) -> tuple[Column[NeedRow, Any], ...]:
+    """Return the columns, wide enough for the longest question and its default if possible.
 
-    `alone` says that there are no other rows; then the question column is not wider than the longest question.
+    `alone` says that there are no other rows; then the question column is not wider than the longest question. Without
+    an open question the problem gets the width of the columns of questions.
     """
-    about, of, question, default, *rest = COLUMNS
     every = state.escalations.values()
+    if not every:
+        columns = visible_columns(COLUMNS, {"DEFAULT": (_DEFAULT_WIDTH, _DEFAULT_WIDTH)}, without=("ANSWERS", "ASKED"))
+        return tuple(replace(column, drop=1) if column.title == "DEFAULT" else column for column in columns)
     longest = max(len(escalation.question) for escalation in every)
     # A constant width during the countdown.
     answer = max(len(escalation.default or "") for escalation in every) + len(" in 59 min 59 s")
-    max_width = min(max(question.width, longest), question.max_width)
-    return (
-        about,
-        of,
-        replace(
-            question, width=min(max_width, MIN_QUESTION_WIDTH), max_width=max_width if alone else question.max_width
+    question_width = min(max(_QUESTION_WIDTH, longest), _MAX_QUESTION_WIDTH)
+    asked_width = max(len(moment(escalation.asked_ms, now_ms)) for escalation in every)
+    widths = {
+        "QUESTION OR PROBLEM": (
+            min(question_width, MIN_QUESTION_WIDTH),
+            question_width if alone else _MAX_QUESTION_WIDTH,
         ),
-        replace(default, width=min(max(default.width, answer), default.max_width)),
-        *rest,
-    )
+        "DEFAULT": (min(max(_DEFAULT_WIDTH, answer), _MAX_DEFAULT_WIDTH), _MAX_DEFAULT_WIDTH),
+        "ASKED": (asked_width, asked_width),
+    }
+    return visible_columns(COLUMNS, widths)
 
 
 def need_fields(state: State, key: str, now_ms: int) -> NeedSubject:
     """Return the filter subject of a row."""
-    return NeedSubject(state, key, [cell.text for cell in _row(state, key, now_ms)], now_ms)
+    cells = make_cells(visible_columns(COLUMNS), need_row(state, key, now_ms))
+    return NeedSubject(state, key, [cell.text for cell in cells], now_ms)
 
 
-def _row(state: State, key: str, now_ms: int, *, can_write: bool = True) -> tuple[Cell, ...]:
+def need_row(state: State, key: str, now_ms: int, *, can_write: bool = True) -> NeedRow:
+    """Return the row of a question, a member in error or a failed task; with the keys that help if it `can_write`."""
     escalation = state.escalations.get(key)
     if escalation is not None:
-        return (
+        return NeedRow(
             Cell(_ABOUT.get(escalation.kind, escalation.kind), "attention"),
-            Cell(subject_name(state, escalation), "strong"),
-            Cell(escalation.question),
+            key,
+            subject_name(state, escalation),
+            escalation.question,
             Cell(default_text(escalation, now_ms), "draining" if escalation.due_ms is not None else "muted"),
-            Cell(elapsed(now_ms - escalation.asked_ms), "muted", rank=-escalation.asked_ms),
-            Cell(" · ".join(escalation.options), "muted"),
-            Cell(clock(escalation.asked_ms), "muted", rank=escalation.asked_ms),
+            escalation.asked_ms,
+            now_ms,
+            escalation.options,
         )
-    broken, failed = state.agents.get(key), state.supervisors.get(key)
-    if broken is not None:
-        problem = f"cannot work: {broken.error}"
-        keys = fill_keys("<swap:h> swap · <pause or resume:z> resume") if can_write else ""
-        return (Cell("an agent", "error"), Cell(broken.name, "strong"), Cell(problem), *_key_cells(keys))
-    if failed is not None:
-        keys = fill_keys("<pause or resume:z> resume") if can_write else ""
-        return (Cell("a team", "error"), Cell(failed.name, "strong"), Cell(str(failed.error)), *_key_cells(keys))
+
+    def problem(noun: str, name: str, text: str, keys: str, since_ms: int | None = None) -> NeedRow:
+        help_cell = Cell(fill_keys(keys) if can_write else "", "muted")
+        return NeedRow(Cell(noun, "error"), key, name, text, help_cell, since_ms, now_ms)
+
+    if (agent := state.agents.get(key)) is not None:
+        keys = "<swap:h> swap · <pause or resume:z> resume"
+        return problem("an agent", agent.name, f"cannot work: {agent.error}", keys)
+    if (supervisor := state.supervisors.get(key)) is not None:
+        return problem("a team", supervisor.name, str(supervisor.error), "<pause or resume:z> resume")
     task = state.tasks.get(key)
     if task is None:
-        return (Cell("settled", "muted"),)
-    in_doubt = task.status is TaskStatus.IN_DOUBT
-    problem = (
+        return NeedRow(Cell("settled", "muted"))
+    text = (
         "in doubt: it may have run before the engine ended"
-        if in_doubt
+        if task.status is TaskStatus.IN_DOUBT
         else f"has failed: {without_title(task.error or 'no message', task.title)}"
     )
-    return (
-        Cell("a task", "error"),
-        Cell(task.title, "strong"),
-        Cell(problem),
-        *_key_cells(fill_keys("<retry:r> retry") if can_write else "", task.ended_ms, now_ms),
-    )
-
-
-def _key_cells(keys: str, since_ms: int | None = None, now_ms: int = 0) -> tuple[Cell, ...]:
-    age = elapsed(now_ms - since_ms) if since_ms is not None else ""
-    return (Cell(keys, "muted"), Cell(age, "muted", rank=None if since_ms is None else -since_ms))
+    return problem("a task", task.title, text, "<retry:r> retry", task.ended_ms)
 
 
 def default_text(escalation: Escalation, now_ms: int) -> str:

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -13,18 +13,28 @@ from rich.cells import cell_len
 from dashboard.views import agents
 from dashboard.views.drawing.lines import Span, cut_path
 from dashboard.views.drawing.plots import meter
-from dashboard.views.drawing.rows import EMPTY, Cell, Column, Listing, empty_message, fit_columns
-from dashboard.views.drawing.sorting import Sorting
+from dashboard.views.drawing.rows import (
+    EMPTY,
+    Cell,
+    Column,
+    Listing,
+    Order,
+    empty_message,
+    fit_columns,
+    make_cells,
+    visible_columns,
+)
+from dashboard.views.drawing.sorting import Sorting, orders_of
 from dashboard.views.facts.agent import now_in_brief, state_of_agent
 from dashboard.views.facts.supervisor import now_of_supervisor, state_of_supervisor
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.meters import METER, Meters, lane_heading
 from dashboard.views.measures.progress import Progress
-from dashboard.views.measures.usage import is_metered
-from dashboard.views.words.amounts import count, duration, median, money, tokens
+from dashboard.views.measures.usage import is_metered, tokens_cell
+from dashboard.views.words.amounts import count, duration, median, money
 from dashboard.views.words.filters import Filter, parse_partial_filter
-from dashboard.views.words.help import COLUMNS
+from dashboard.views.words.help import COST_MEANING, P50_MEANING, STATE_MEANING, TOKENS_MEANING
 from dashboard.views.words.subjects import SupervisorSubject, filter_agents
 from engine.core.queries.team.tree import MAX_UNWARNED_DEPTH, depth_of, levels_of, lineage_of, mean_ms_of
 from engine.core.state import Agent, AgentStatus, State, Supervisor
@@ -48,21 +58,12 @@ NAMES_FIRST = 99
 """Share of the surplus width for names, until none is cut; that of NOW is 1."""
 LANE, WIDE_LANE = 24, 40
 """Cells of a lane."""
+_MAX_NOW_WIDTH, TOKENS_MIN_WIDTH = 84, 90
+"""Maximum width of NOW, and the minimum width of a tree with tokens beside the cost."""
 _NO_TEAM = ("no team here yet", "start one with:  quarterdeck up TEAM   or look at:  quarterdeck demo")
 _MIN_PIECE_WIDTH = 8
 """Minimum cells for a part of NOW, including its gap."""
 _MODES = {"sequential": "→", "parallel": "⇉", "map": "⇉", "delegate": "↳", "iterative": "⇄", "hierarchical": "⇄"}
-_AGENT = (
-    "├ └ under which supervisor; beside the name → ⇉ ↳ ⇄ a strategy, ▸ one of your own, g2 a generation, 2/4 a pool"
-)
-_P50 = (
-    f"{COLUMNS['P50']}. Of a team under another: how long, on average, a request took on its way down and its output "
-    "on its way up, without the work; from the fourth level on with the level"
-)
-_HEADS = ("AGENT", "STATE", "QUEUE", "DONE", "FAIL", "P50", "TOKENS", "COST")
-ORDERS = {"declared": agents.ORDERS["declared"], **{head: agents.ORDERS[agents.HEADS[head]] for head in _HEADS}}
-"""The orders of the members of a supervisor, by the heading that chooses them."""
-HEADS = {order: order for order in ORDERS}
 DECLARED = Sorting("declared")
 
 
@@ -107,8 +108,135 @@ class _RowContext(NamedTuple):
     live: Mapping[str, str]
     now_ms: int
     measures: Measures
-    metered: bool
     now_width: int
+
+
+class MemberRow(NamedTuple):
+    """A member with the data of its tree, which its cells are made from."""
+
+    tree: _RowContext
+    member: Agent | Supervisor
+    line: _Line
+
+
+def _name_cell(row: MemberRow) -> Cell:
+    agent = row.member
+    if isinstance(agent, Supervisor):
+        return Cell(agent.name, "strong", row.line.lead)
+    resting = agent.status is AgentStatus.IDLE and not row.tree.counts.waiting_of[agent.id]
+    return Cell(agent.name, "muted" if resting else "", row.line.lead)
+
+
+def _tag_cell(row: MemberRow) -> Cell:
+    """Return the strategy of a supervisor, or the generation of an agent or the instances of a pool; marked if new."""
+    member, activity, now_ms = row.member, row.tree.measures.activity, row.tree.now_ms
+    if isinstance(member, Supervisor):
+        switched_ms = activity.switched_ms.get(member.id) if activity is not None else None
+        fresh = switched_ms is not None and now_ms - switched_ms < SWAPPED_MS
+        return Cell(("◇" if fresh else "") + mode_glyph(member.mode), "accent" if fresh else "muted")
+    swapped_ms = activity.swapped_ms.get(member.id) if activity is not None else None
+    if swapped_ms is not None and now_ms - swapped_ms < SWAPPED_MS:
+        return Cell(f"◆g{member.generation}", "accent")
+    pool = row.tree.state.spec_of(member).pool
+    if pool is not None:
+        return Cell(f"{member.size}/{pool.max}", "accent" if member.size > pool.min else "faint")
+    return Cell(f"g{member.generation}" if member.generation > 1 else "", "muted")
+
+
+def _progress_of(row: MemberRow) -> Progress:
+    return row.tree.measures.progress.get(row.member.id, Progress())
+
+
+def _state_cell(row: MemberRow) -> Cell:
+    tree, member = row.tree, row.member
+    if isinstance(member, Agent):
+        return state_of_agent(tree.state, member, working=tree.counts.working)
+    cell, progress = state_of_supervisor(member, tree.counts), _progress_of(row)
+    if cell.tone == "idle" and progress.total and progress.ended_count == progress.total:
+        return Cell("✕ failed", "error") if progress.failed == progress.total else Cell("✓ done", "done")
+    return cell
+
+
+def _now_cell(row: MemberRow) -> Cell:
+    """Return the work of an agent, fitted into the width of NOW; of a supervisor its progress, or its problem."""
+    tree, member = row.tree, row.member
+    if isinstance(member, Supervisor):
+        return _supervisor_now(tree, member, _progress_of(row))
+    cell = now_in_brief(tree.state, member, tree.counts, tree.live, tree.now_ms)
+    if not member.running or member.error is not None:
+        return cell
+    text, width = cell.text, tree.now_width
+    while cell_len(text) > width and width - cell_len(head := text.rpartition("  ")[0]) < _MIN_PIECE_WIDTH and head:
+        text = head  # a part of two letters is useless
+    return Cell(text if "  " in text else cut_path(text, width), cell.tone)
+
+
+def _supervisor_now(tree: _RowContext, supervisor: Supervisor, progress: Progress) -> Cell:
+    cell = now_of_supervisor(tree.state, supervisor, tree.counts)
+    if cell.tone in ("error", "paused") or not progress.total:
+        return cell
+    tone = "done" if progress.ended_count == progress.total else "busy"
+    percent = f" {progress.percent_text:>4}"
+    room = tree.now_width - len(percent)
+    mode = f"  {supervisor.mode}" if tree.measures.lane and room - len(supervisor.mode) - 2 >= 8 else ""
+    bar = meter(progress.share, max(3, min(24, room - len(mode))), tone=tone)
+    return Cell(progress.percent_text, spans=(*bar, Span(percent, "strong"), Span(mode, "muted")))
+
+
+def _queue_cell(row: MemberRow) -> Cell:
+    waiting = row.tree.counts.waiting_of[row.member.id]
+    return Cell(f"+{waiting:,}" if waiting else "", "waiting")
+
+
+def _load_cell(row: MemberRow) -> Cell:
+    meters = row.tree.measures.meters
+    return Cell("", spans=meters.spans_of(row.member.id) if meters is not None else ())
+
+
+def _time_cell(row: MemberRow) -> Cell:
+    """Return the median time of an agent, or the mean hand-over time of a sub-supervisor, a warning in a deep team."""
+    member = row.member
+    if isinstance(member, Agent):
+        return Cell(duration(median(member.at_work_ms), max_width=8), "muted")
+    depth, took_ms = depth_of(row.tree.state, member), mean_ms_of(member)
+    took = "" if took_ms is None else duration(took_ms)
+    if depth > MAX_UNWARNED_DEPTH:
+        return Cell(f"L{depth} {took}".rstrip(), "warn")
+    return Cell(took, "muted") if took and depth > 1 else EMPTY
+
+
+def _order_of(title: str) -> Order[agents.AgentRank]:
+    """Return the order of agents that a heading of their list chooses, named by that heading."""
+    return Order(title, agents.ORDERS[agents.HEADS[title]])
+
+
+COLUMNS: tuple[Column[MemberRow, agents.AgentRank], ...] = (
+    Column("AGENT", MIN_NAME_WIDTH, grow=NAMES_FIRST, named=True, cell=_name_cell, order=_order_of("AGENT"),
+           meaning="├ └ under which supervisor; beside the name → ⇉ ↳ ⇄ a strategy, ▸ one of your own, "
+                   "g2 a generation, 2/4 a pool"),
+    Column("", 1, right=True, drop=6, cell=_tag_cell),
+    Column("STATE", 10, calm=True, meaning=STATE_MEANING, cell=_state_cell, order=_order_of("STATE")),
+    Column("LAST 60 s", METER, drop=4, calm=True, cell=_load_cell,
+           meaning="how busy it was in the last minute; ◆ swap, ◇ strategy, ✕ failure, ‖ pause, ⚑ question"),
+    Column("NOW", MIN_NOW_WIDTH, grow=1, max_width=_MAX_NOW_WIDTH, calm=True, cell=_now_cell,
+           meaning="what it works on, or how much of its run is done; ≤ where more tasks may come"),
+    Column("QUEUE", 5, right=True, drop=9, cell=_queue_cell, order=_order_of("QUEUE"),  # the pane and NOW have it, too
+           meaning="tasks that could begin and wait for this agent"),
+    Column("DONE", 5, right=True, meaning="attempts that ended well", order=_order_of("DONE"),
+           cell=lambda row: Cell(count(row.member.done), "" if row.member.done else "faint")),
+    Column("FAIL", 4, right=True, drop=1, meaning="attempts that failed", order=_order_of("FAIL"),
+           cell=lambda row: Cell(count(row.member.failed or None, "·"), "error" if row.member.failed else "faint")),
+    Column("P50", 8, right=True, drop=7, cell=_time_cell, order=_order_of("P50"),
+           meaning=f"{P50_MEANING}. Of a team under another: how long, on average, a request took on its way down and "
+                   "its output on its way up, without the work; from the fourth level on with the level"),
+    Column("TOKENS", 9, right=True, drop=8, meaning=TOKENS_MEANING, order=_order_of("TOKENS"),
+           cell=lambda row: tokens_cell(row.member.usage)),
+    Column("COST", 8, right=True, drop=1, meaning=COST_MEANING, order=_order_of("COST"),
+           cell=lambda row: Cell(money(row.member.usage), "" if isinstance(row.member, Supervisor) else "muted")),
+)  # fmt: skip
+ORDERS = orders_of(COLUMNS, agents.DECLARED)
+"""The orders of the members of a supervisor, by the heading that chooses them."""
+HEADS = {order: order for order in ORDERS}
 
 
 def network(
@@ -145,17 +273,18 @@ def network(
     if rooms["AGENT"] < columns[0].max_width:  # drop the column of generations if that leaves every name whole
         bare = _fit(shape(0), measures)
         columns, rooms = bare if bare[1]["AGENT"] == bare[0][0].max_width else (columns, rooms)
-    rows = _RowContext(state, counts, live, now_ms, measures, metered, rooms["NOW"])
+    rows = _RowContext(state, counts, live, now_ms, measures, rooms["NOW"])
 
     def make(key: str) -> tuple[Cell, ...]:
-        line = lines[key]
-        if line.folded:
-            return _folded_cells(rows, line)
-        if (agent := state.agents.get(key)) is not None:
-            return _agent_cells(rows, agent, line)
-        if (supervisor := state.supervisors.get(key)) is not None:
-            return _supervisor_cells(rows, supervisor, line)
-        return (Cell(line.name, "muted", line.lead),)
+        line, member = lines[key], state.agents.get(key) or state.supervisors.get(key)
+        if member is not None:
+            return make_cells(columns, MemberRow(rows, member, line))
+        if not line.folded:
+            return (Cell(line.name, "muted", line.lead),)
+        hint = ". shows them" if rows.now_width >= len(". shows them") else ". shows"
+        cells = {"AGENT": Cell(f"+{line.folded:,} idle", "muted", line.lead)}
+        cells |= {"STATE": Cell("○ idle", "idle"), "NOW": Cell(hint, "faint")}
+        return tuple(cells.get(column.title, EMPTY) for column in columns)
 
     return Listing(
         columns=columns,
@@ -167,7 +296,9 @@ def network(
     )
 
 
-def _fit(columns: tuple[Column, ...], measures: Measures) -> tuple[tuple[Column, ...], dict[str, int]]:
+def _fit(
+    columns: tuple[Column[MemberRow, agents.AgentRank], ...], measures: Measures
+) -> tuple[tuple[Column[MemberRow, agents.AgentRank], ...], dict[str, int]]:
     return columns, {columns[place].title: room for place, room in fit_columns(columns, measures.width - 2, GAP)}
 
 
@@ -178,31 +309,32 @@ def lane_cells(state: State, width: int) -> int:
 
 def _columns(
     lines: Mapping[str, _Line], measures: Measures, tag: int, *, metered: bool, working: bool, done: int, waiting: int
-) -> tuple[Column, ...]:
+) -> tuple[Column[MemberRow, agents.AgentRank], ...]:
     widest = max((len(line.lead) + len(line.name) for line in lines.values()), default=0)
-    lane = measures.lane
-    last = Column(lane_heading(lane), lane, calm=True) if lane else Column("LAST 60 s", METER, drop=4, calm=True)
-    least = 12 if measures.width < NARROW else 14 if metered else 18  # not at the cost of the meter
+    lane, width = measures.lane, measures.width
+    least = 12 if width < NARROW else 14 if metered else 18  # not at the cost of the meter
     least -= not working  # STATE is wider
     share, gives = (
-        max(MIN_NAME_WIDTH, measures.width // 4),
-        EXTRA_NAME_WIDTH if measures.width < METER_MIN_WIDTH else least - MIN_NOW_WIDTH,
+        max(MIN_NAME_WIDTH, width // 4),
+        EXTRA_NAME_WIDTH if width < METER_MIN_WIDTH else least - MIN_NOW_WIDTH,
     )
     named = max(MAX_NAME_WIDTH, share)
     name = min(max(widest, MIN_NAME_WIDTH), MAX_NAME_WIDTH, share + min(EXTRA_NAME_WIDTH, gives))
-    now = Column("NOW", max(MIN_NOW_WIDTH, least - max(0, name - share)), grow=1, max_width=84, calm=True)
-    queue = Column("QUEUE", max(5, 1 + len(count(waiting))), right=True, drop=9)  # the pane and NOW have it, too
-    state = Column("STATE", 10 if working else 11, calm=True)
-    return (
-        Column("AGENT", name, grow=NAMES_FIRST, max_width=max(name, min(widest, named)), named=True, means=_AGENT),
-        Column("", tag, right=True, drop=6),
-        *((state, now, queue, last) if lane else (state, last, now, queue)),
-        Column("DONE", max(5, len(count(done))), right=True),
-        Column("FAIL", 4, right=True, drop=2 if metered else 1),
-        *((Column("P50", 8, right=True, drop=7, means=_P50),) if lane or measures.middle else ()),
-        *((Column("TOKENS", 9, right=True, drop=8),) if metered and measures.width >= 90 else ()),
-        *((Column("COST", 8, right=True, drop=1),) if metered else ()),
-    )
+    least_width = {"": tag, "STATE": 10 if working else 11, "LAST 60 s": lane or METER}
+    least_width |= {"QUEUE": max(5, 1 + len(count(waiting))), "DONE": max(5, len(count(done)))}
+    now_width = max(MIN_NOW_WIDTH, least - max(0, name - share))
+    widths = {title: (cells, cells) for title, cells in least_width.items()}
+    widths |= {"AGENT": (name, max(name, min(widest, named))), "NOW": (now_width, _MAX_NOW_WIDTH)}
+    is_shown = {"P50": lane or measures.middle, "TOKENS": metered and width >= TOKENS_MIN_WIDTH, "COST": metered}
+    columns = visible_columns(COLUMNS, widths, without={title for title, shown in is_shown.items() if not shown})
+    if metered:
+        columns = tuple(replace(column, drop=2) if column.title == "FAIL" else column for column in columns)
+    if not lane:
+        return columns
+    place = [column.title for column in columns].index("LAST 60 s")  # a lane stands behind NOW and QUEUE
+    meter_column, now, queue = columns[place : place + 3]
+    lane_column = replace(meter_column, heading=lane_heading(lane), drop=0)
+    return (*columns[:place], now, queue, lane_column, *columns[place + 3 :])
 
 
 def _widest_tag(state: State) -> int:
@@ -291,133 +423,9 @@ def _members(state: State, supervisor: Supervisor, folding: Folding | None, now_
     return (members, 0) if folded == 1 else (visible, folded)
 
 
-def _folded_cells(rows: _RowContext, line: _Line) -> tuple[Cell, ...]:
-    name = Cell(f"+{line.folded:,} idle", "muted", line.lead)
-    now = Cell(". shows them" if rows.now_width >= len(". shows them") else ". shows", "faint")
-    return (name, EMPTY, Cell("○ idle", "idle"), *((now,) if rows.measures.lane else (EMPTY, now)))
-
-
-def _agent_cells(rows: _RowContext, agent: Agent, line: _Line) -> tuple[Cell, ...]:
-    waiting = rows.counts.waiting_of[agent.id]
-    resting = agent.status is AgentStatus.IDLE and not waiting
-    now, state = _now(rows, agent), state_of_agent(rows.state, agent, working=rows.counts.working)
-    return _cells(
-        rows,
-        agent.id,
-        (Cell(agent.name, "muted" if resting else "", line.lead), _generation(rows, agent), state),
-        now,
-        Cell(f"+{waiting:,}" if waiting else "", "waiting"),
-        (
-            Cell(count(agent.done), "" if agent.done else "faint"),
-            Cell(count(agent.failed) if agent.failed else "·", "error" if agent.failed else "faint"),
-        ),
-        Cell(duration(median(agent.at_work_ms), max_width=8), "muted"),
-        (Cell(tokens(agent.usage), "muted"), Cell(money(agent.usage), "muted")),
-    )
-
-
-def _cells(
-    rows: _RowContext,
-    key: str,
-    begin: tuple[Cell, ...],
-    now: Cell,
-    queue: Cell,
-    sums: tuple[Cell, ...],
-    middle: Cell,
-    used: tuple[Cell, Cell],
-) -> tuple[Cell, ...]:
-    """Put the cells of a row in the order of its columns."""
-    measures = rows.measures
-    spans = measures.meters.spans_of(key) if measures.meters is not None else ()
-    last = Cell("", spans=spans)
-    spent = (used if measures.width >= 90 else used[1:]) if rows.metered else ()
-    if measures.lane:
-        return (*begin, now, queue, last, *sums, middle, *spent)
-    return (*begin, last, now, queue, *sums, *((middle,) if measures.middle else ()), *spent)
-
-
-def _now(rows: _RowContext, agent: Agent) -> Cell:
-    """Return the current work of an agent, fitted into the width of NOW."""
-    cell = now_in_brief(rows.state, agent, rows.counts, rows.live, rows.now_ms)
-    if not agent.running or agent.error is not None:
-        return cell
-    text, width = cell.text, rows.now_width
-    while cell_len(text) > width and width - cell_len(head := text.rpartition("  ")[0]) < _MIN_PIECE_WIDTH and head:
-        text = head  # a part of two letters is useless
-    return Cell(text if "  " in text else cut_path(text, width), cell.tone)
-
-
-def _generation(rows: _RowContext, agent: Agent) -> Cell:
-    """Return the generation of an agent, marked after a swap, or the instances of a pool."""
-    activity = rows.measures.activity
-    swapped = activity.swapped_ms.get(agent.id) if activity is not None else None
-    if swapped is not None and rows.now_ms - swapped < SWAPPED_MS:
-        return Cell(f"◆g{agent.generation}", "accent")
-    pool = rows.state.spec_of(agent).pool
-    if pool is not None:
-        return Cell(f"{agent.size}/{pool.max}", "accent" if agent.size > pool.min else "faint")
-    return Cell(f"g{agent.generation}" if agent.generation > 1 else "", "muted")
-
-
-def _supervisor_cells(rows: _RowContext, supervisor: Supervisor, line: _Line) -> tuple[Cell, ...]:
-    counts, state = rows.counts, rows.state
-    done, failed = supervisor.done, supervisor.failed
-    waiting = counts.waiting_of[supervisor.id]
-    progress = rows.measures.progress.get(supervisor.id, Progress())
-    return _cells(
-        rows,
-        supervisor.id,
-        (Cell(supervisor.name, "strong", line.lead), _mode(rows, supervisor), _state_of(rows, supervisor, progress)),
-        _progress(rows, supervisor, progress),
-        Cell(f"+{waiting:,}" if waiting else "", "waiting"),
-        (
-            Cell(count(done), "" if done else "faint"),
-            Cell(count(failed) if failed else "·", "error" if failed else "faint"),
-        ),
-        _hand_over(state, supervisor),
-        (Cell(tokens(supervisor.usage), "muted"), Cell(money(supervisor.usage))),
-    )
-
-
 def mode_glyph(mode: str) -> str:
     """Return the sign of a strategy."""
     return next((glyph for name, glyph in _MODES.items() if mode.startswith(name)), "▸")
-
-
-def _mode(rows: _RowContext, supervisor: Supervisor) -> Cell:
-    activity = rows.measures.activity
-    switched = activity.switched_ms.get(supervisor.id) if activity is not None else None
-    fresh = switched is not None and rows.now_ms - switched < SWAPPED_MS
-    return Cell(("◇" if fresh else "") + mode_glyph(supervisor.mode), "accent" if fresh else "muted")
-
-
-def _state_of(rows: _RowContext, supervisor: Supervisor, progress: Progress) -> Cell:
-    cell = state_of_supervisor(supervisor, rows.counts)
-    if cell.tone == "idle" and progress.total and progress.ended_count == progress.total:
-        return Cell("✕ failed", "error") if progress.failed == progress.total else Cell("✓ done", "done")
-    return cell
-
-
-def _progress(rows: _RowContext, supervisor: Supervisor, progress: Progress) -> Cell:
-    """Return the progress of a supervisor's open work as a meter, or its problem."""
-    cell = now_of_supervisor(rows.state, supervisor, rows.counts)
-    if cell.tone in ("error", "paused") or not progress.total:
-        return cell
-    tone = "done" if progress.ended_count == progress.total else "busy"
-    percent = f" {progress.percent_text:>4}"
-    room = rows.now_width - len(percent)
-    mode = f"  {supervisor.mode}" if rows.measures.lane and room - len(supervisor.mode) - 2 >= 8 else ""
-    bar = meter(progress.share, max(3, min(24, room - len(mode))), tone=tone)
-    return Cell(progress.percent_text, spans=(*bar, Span(percent, "strong"), Span(mode, "muted")))
-
-
-def _hand_over(state: State, supervisor: Supervisor) -> Cell:
-    """Return the mean hand-over time of a sub-supervisor, with a warning in a deep team."""
-    depth, took_ms = depth_of(state, supervisor), mean_ms_of(supervisor)
-    took = "" if took_ms is None else duration(took_ms)
-    if depth > MAX_UNWARNED_DEPTH:
-        return Cell(f"L{depth} {took}".rstrip(), "warn")
-    return Cell(took, "muted") if took and depth > 1 else EMPTY
 
 
 def depth_facts(state: State) -> list[Cell]:

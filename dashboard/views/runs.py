@@ -1,19 +1,37 @@
 """Runs as rows: open ones first, then finished ones, the newest first."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from typing import NamedTuple, TypeAlias
 
 from rich.cells import cell_len
 
 from dashboard.views.drawing.plots import meter
-from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message
+from dashboard.views.drawing.rows import (
+    EMPTY,
+    Cell,
+    Column,
+    Listing,
+    Order,
+    empty_message,
+    make_cells,
+    visible_columns,
+)
+from dashboard.views.drawing.sorting import heads_of, orders_of
 from dashboard.views.measures.forecast import time_left, waits_for_you
 from dashboard.views.measures.limits import budget_words, deadline_cell
 from dashboard.views.measures.progress import share_done
-from dashboard.views.measures.usage import COST, TOKENS, is_metered, usage_cells
+from dashboard.views.measures.usage import (
+    USAGE_TITLES,
+    cost_cell,
+    cost_rank,
+    is_metered,
+    tokens_cell,
+    tokens_rank,
+)
 from dashboard.views.words.amounts import count, duration, elapsed, moment, percent
 from dashboard.views.words.filters import parse_partial_filter
 from dashboard.views.words.glyphs import ASKS, run_mark
+from dashboard.views.words.help import COST_MEANING, STATE_MEANING, TOKENS_MEANING
 from dashboard.views.words.names import value_text
 from dashboard.views.words.subjects import RunSubject
 from engine.core.queries.money.budget import deadline_of
@@ -21,31 +39,9 @@ from engine.core.queries.targets import at
 from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import Run, RunStatus, RunSummary, State
 
-COLUMNS = (
-    Column("REQUEST", 20, grow=9, max_width=80),
-    Column("ID", 4, drop=3),
-    Column("STATE", 11),
-    Column("PROGRESS", 10, calm=True, drop=6),
-    Column("TASKS", 11, right=True),
-    Column("FAIL", 5, right=True, drop=4),
-    Column("LEFT", 9, right=True, drop=1, calm=True),
-    Column("TO", 12, drop=8),
-    Column("STRATEGY", 11, drop=10),
-    Column("PRI", 3, right=True, drop=9),
-    Column("DUE", 6, right=True, drop=7, calm=True),
-    Column("AT", 8, drop=11),
-    Column("TOOK", 12, right=True, drop=2, calm=True),
-    Column("OUTPUT", 16, grow=2, drop=5),
-)
-"""A narrow window drops AT first, then STRATEGY, PRI, TO, DUE, PROGRESS, OUTPUT, FAIL and ID.
-
-PRI and DUE are shown only if any run has a value for them.
-"""
-WITH_USAGE = (*COLUMNS[:-1], replace(TOKENS, drop=12), replace(COST, drop=1), replace(COLUMNS[-1], drop=5))
-"""Columns for a team with known usage."""
-_BAR_WIDTH = 10
-_AT = next(place for place, column in enumerate(COLUMNS) if column.title == "AT")
+_REQUEST_WIDTH, _MAX_REQUEST_WIDTH, _BAR_WIDTH = 20, 80, 10
 AnyRun = Run | RunSummary
+RunRank: TypeAlias = Callable[[AnyRun], tuple[float | str, ...]]
 _NEVER = 2**62
 _STATES = (
     RunStatus.FAILED,
@@ -56,40 +52,16 @@ _STATES = (
     RunStatus.SKIPPED,
     RunStatus.DONE,
 )
-ORDERS: dict[str, Callable[[AnyRun], tuple[float | str, ...]]] = {
-    "newest": lambda run: (),
-    "cost": lambda run: (-float(run.usage.cost_usd or 0),),
-    "failures": lambda run: (-run.failed,),
-    "largest": lambda run: (-(run.tasks if isinstance(run, RunSummary) else run.total),),
-    "oldest": lambda run: (run.started_ms,),
-    "state": lambda run: (_STATES.index(run.status),),
-    "request": lambda run: (run.title.casefold(),),
-    "team": lambda run: (run.supervisor_id,),
-    "strategy": lambda run: (run.strategy,),
-    "urgency": lambda run: (isinstance(run, RunSummary), getattr(run, "priority", 0)),
-    "due": lambda run: (getattr(run, "deadline_ms", None) or _NEVER,),
-    "longest": lambda run: (-_took_ms(run),),
-    "progress": lambda run: (-_share(run),),
-    "tokens": lambda run: (-((run.usage.tokens_in or 0) + (run.usage.tokens_out or 0)),),
-}
-"""The orders of the table, in the order of the key that switches them; the sort is stable."""
-HEADS = {
-    "REQUEST": "request",
-    "ID": "newest",
-    "STATE": "state",
-    "PROGRESS": "progress",
-    "TASKS": "largest",
-    "FAIL": "failures",
-    "TO": "team",
-    "STRATEGY": "strategy",
-    "PRI": "urgency",
-    "DUE": "due",
-    "AT": "newest",
-    "TOOK": "longest",
-    "TOKENS": "tokens",
-    "COST": "cost",
-}
-"""The order that each heading chooses."""
+
+
+class RunRow(NamedTuple):
+    """A run, with what its cells are made from."""
+
+    state: State
+    run: AnyRun
+    now_ms: int
+    working: bool
+    """Whether an engine is at work."""
 
 
 def _took_ms(run: AnyRun) -> int:
@@ -104,34 +76,153 @@ def _share(run: AnyRun) -> float:
     return run.ended / run.total if run.total else 0.0
 
 
+def _total(run: AnyRun) -> int:
+    return run.tasks if isinstance(run, RunSummary) else run.total
+
+
+def _state_cell(row: RunRow) -> Cell:
+    mark = run_mark(row.run, working=row.working)
+    return Cell(mark.text, mark.tone)
+
+
+def _progress_cell(row: RunRow) -> Cell:
+    share, tone = _share(row.run), run_mark(row.run, working=row.working).tone
+    return Cell(percent(share), tone, spans=meter(share, _BAR_WIDTH, tone=tone))
+
+
+def _tasks_cell(row: RunRow) -> Cell:
+    run = row.run
+    ended_count = run.ended if isinstance(run, Run) else run.tasks
+    return Cell(f"{ended_count:,}/{_total(run):,}", "" if isinstance(run, Run) else "muted")
+
+
+def _time_left_cell(row: RunRow) -> Cell:
+    state, run = row.state, row.run
+    if not isinstance(run, Run) or not row.working:
+        return EMPTY
+    if waits_for_you(state, run):
+        return Cell(ASKS.text, ASKS.tone)
+    left = time_left(state, run, row.now_ms)
+    return Cell(left.text if left is not None else "", "strong")
+
+
+def _supervisor_cell(row: RunRow) -> Cell:
+    supervisor = row.state.supervisors.get(row.run.supervisor_id)
+    return Cell(supervisor.name if supervisor is not None else at(row.run.supervisor_id), "muted")
+
+
+def _priority_cell(row: RunRow) -> Cell:
+    if not isinstance(row.run, Run):
+        return EMPTY
+    return Cell(str(row.run.priority), "muted" if row.run.priority == DEFAULT_PRIORITY else "accent")
+
+
+def _time_cell(row: RunRow) -> Cell:
+    run = row.run
+    if isinstance(run, RunSummary):
+        return Cell(duration(run.ended_ms - run.started_ms), "muted")
+    return Cell(elapsed(row.now_ms - run.started_ms) or "0 s")
+
+
+def _output_cell(row: RunRow) -> Cell:
+    """Return the output of a run; what an open one waits for, or the number of its running attempts."""
+    run = row.run
+    if isinstance(run, RunSummary):
+        return Cell(run.error, "error") if run.error else Cell(value_text(run.output, "enter opens it"), "muted")
+    if run.held:
+        return Cell("its budget is spent: a person is asked", "attention")
+    if run.after:
+        return Cell(f"after {', '.join(run.after)}", "waiting")
+    near = budget_words(row.state, run.id)
+    at_work = f"{run.running:,} at work" if run.running and row.working else ""
+    if near is not None:
+        return Cell(", ".join(part for part in (near.text, at_work) if part), near.tone)
+    return Cell(at_work, "muted")
+
+
+def _error_cell(row: RunRow) -> Cell:
+    run = row.run
+    return Cell((run.cancelled_for or run.exceeded if isinstance(run, Run) else run.error) or "", "error")
+
+
+_NEWEST: Order[RunRank] = Order("newest", lambda run: (), step=0)
+_OLDEST: Order[RunRank] = Order("oldest", lambda run: (run.started_ms,), step=4)
+COLUMNS: tuple[Column[RunRow, RunRank], ...] = (
+    Column("REQUEST", _REQUEST_WIDTH, grow=9, max_width=_MAX_REQUEST_WIDTH, shell_rank=8, meaning="what was asked for",
+           cell=lambda row: Cell(row.run.title, "strong" if isinstance(row.run, Run) else ""),
+           order=Order("request", lambda run: (run.title.casefold(),), step=6)),
+    Column("ID", 4, drop=3, shell_rank=1, meaning="its id in commands",
+           cell=lambda row: Cell(row.run.id, "muted"), order=_NEWEST),
+    Column("STATE", 11, shell_rank=2, meaning=STATE_MEANING, cell=_state_cell,
+           order=Order("state", lambda run: (_STATES.index(run.status),), step=5)),
+    Column("PROGRESS", 10, calm=True, drop=6, shell_rank=0, cell=_progress_cell,
+           meaning="share of the tasks that have ended; of a run that is over, share of those that are done",
+           order=Order("progress", lambda run: (-_share(run),), step=12)),
+    Column("TASKS", 11, right=True, meaning="how many tasks of a run have ended, of all there are", cell=_tasks_cell,
+           order=Order("largest", lambda run: (-_total(run),), step=3)),
+    Column("FAIL", 5, right=True, drop=4, meaning="tasks that failed after all retries",
+           cell=lambda row: Cell(count(row.run.failed or None, none="·"), "warn" if row.run.failed else "muted"),
+           order=Order("failures", lambda run: (-run.failed,), step=2)),
+    Column("LEFT", 9, right=True, drop=1, calm=True, shell_rank=0, cell=_time_left_cell,
+           meaning="how long a run may still take, from how many of its tasks ended in its time; "
+                   "⚑ asks where all that is left waits for you"),
+    Column("TO", 12, drop=8, shell_rank=0, meaning="the supervisor that got the request", cell=_supervisor_cell,
+           order=Order("team", lambda run: (run.supervisor_id,), step=7)),
+    Column("STRATEGY", 11, drop=10, shell_rank=3, meaning="how the supervisor divides the request",
+           cell=lambda row: Cell(row.run.strategy, "muted"),
+           order=Order("strategy", lambda run: (run.strategy,), step=8)),
+    Column("PRI", 3, right=True, drop=9, shell_rank=0, meaning="priority, 0 the most urgent to 9", cell=_priority_cell,
+           order=Order("urgency", lambda run: (isinstance(run, RunSummary), getattr(run, "priority", 0)), step=9)),
+    Column("DUE", 6, right=True, drop=7, calm=True, shell_rank=0, meaning="time left until the deadline",
+           cell=lambda row: deadline_cell(row.state, row.run.id, row.now_ms) if isinstance(row.run, Run) else EMPTY,
+           order=Order("due", lambda run: (getattr(run, "deadline_ms", None) or _NEVER,), step=10)),
+    Column("AT", 8, drop=11, meaning="when it began, by the clock of the engine",
+           cell=lambda row: Cell(moment(row.run.started_ms, row.now_ms), "muted"), order=_NEWEST),
+    Column("TOOK", 12, right=True, drop=2, calm=True, meaning="how long it took, or has taken so far", cell=_time_cell,
+           order=Order("longest", lambda run: (-_took_ms(run),), step=11)),
+    Column("TOKENS", 9, right=True, drop=12, meaning=TOKENS_MEANING, cell=lambda row: tokens_cell(row.run.usage),
+           order=Order("tokens", lambda run: (tokens_rank(run.usage),), step=13)),
+    Column("COST", 8, right=True, drop=1, shell_rank=0, meaning=COST_MEANING,
+           cell=lambda row: cost_cell(row.run.usage), order=Order("cost", lambda run: (cost_rank(run.usage),), step=1)),
+    Column("OUTPUT", 16, grow=2, drop=5, shell_rank=0, meaning="the output of a run, or its state", cell=_output_cell),
+    Column("ERROR", shell_rank=9, meaning="why it failed, or was cancelled", cell=_error_cell),
+)  # fmt: skip
+"""A narrow window drops TOKENS first, then AT, STRATEGY, PRI, TO, DUE, PROGRESS, OUTPUT, FAIL and ID.
+
+PRI and DUE are shown only if any run has a value for them.
+"""
+ORDERS, HEADS = orders_of(COLUMNS, _OLDEST), heads_of(COLUMNS)
+
+
 def runs(state: State, *, now_ms: int, order: str = "newest", needle: str = "", working: bool = True) -> Listing:
     """Return open and finished runs as rows; keys are their ids; `working` says whether an engine is at work."""
     finished = {run.id: run for run in reversed(state.finished)}
     row_filter = parse_partial_filter(needle)
     every: list[AnyRun] = [*reversed(state.runs.values()), *finished.values()]
     matching_runs = sorted(row_filter.apply(every, lambda run: RunSubject(state, run, now_ms)), key=ORDERS[order])
-    keys = [run.id for run in matching_runs]
 
     def make(key: str) -> tuple[Cell, ...]:
-        if (run := state.runs.get(key)) is not None:
-            return as_shown(_open_cells(state, run, now_ms, working), run)
-        if (summary := finished.get(key)) is not None:
-            return as_shown(_ended_cells(state, summary, now_ms), summary)
-        return (Cell("gone", "muted"),)
+        run = state.runs.get(key) or finished.get(key)
+        return (Cell("gone", "muted"),) if run is None else make_cells(columns, RunRow(state, run, now_ms, working))
 
-    def as_shown(cells: tuple[Cell, ...], run: AnyRun) -> tuple[Cell, ...]:
-        cells = (*cells[:-1], *usage_cells(run.usage), cells[-1]) if every_column is WITH_USAGE else cells
-        return tuple(cells[place] for place in places)
-
-    empty = empty_message(needle, "run", "this team has had no request yet", "n  gives it one")
-    every_column, unsaid = WITH_USAGE if is_metered(state) else COLUMNS, _empty_columns(state)
-    places = [place for place, column in enumerate(every_column) if column.title not in unsaid]
     widest = max((cell_len(run.title) for run in every), default=0)  # the rest of the width goes to OUTPUT
-    request = replace(COLUMNS[0], max_width=max(COLUMNS[0].width, min(widest, COLUMNS[0].max_width)))
     oldest_ms = min((run.started_ms for run in every), default=now_ms)
-    began = replace(COLUMNS[_AT], width=len(moment(oldest_ms, now_ms)))  # wide enough for a date only if there is one
-    columns = (request, *(began if place == _AT else every_column[place] for place in places[1:]))
-    return Listing(columns=columns, keys=keys, make=make, empty=empty, total=len(state.runs) + len(finished))
+    moment_width = len(moment(oldest_ms, now_ms))  # wide enough for a date only if there is one
+    columns = visible_columns(
+        COLUMNS,
+        {
+            "REQUEST": (_REQUEST_WIDTH, max(_REQUEST_WIDTH, min(widest, _MAX_REQUEST_WIDTH))),
+            "AT": (moment_width, moment_width),
+        },
+        without=_empty_columns(state),
+    )
+    return Listing(
+        columns=columns,
+        keys=[run.id for run in matching_runs],
+        make=make,
+        empty=empty_message(needle, "run", "this team has had no request yet", "n  gives it one"),
+        total=len(state.runs) + len(finished),
+    )
 
 
 def _empty_columns(state: State) -> set[str]:
@@ -139,74 +230,6 @@ def _empty_columns(state: State) -> set[str]:
     used_columns = {
         "PRI": any(run.priority != DEFAULT_PRIORITY for run in state.runs.values()),
         "DUE": any(deadline_of(state, run_id) is not None for run_id in state.runs),
+        **dict.fromkeys(USAGE_TITLES, is_metered(state)),
     }
-    return {title for title, any_is in used_columns.items() if not any_is}
-
-
-def _bar_cell(share: float, tone: str) -> Cell:
-    return Cell(percent(share), tone, spans=meter(share, _BAR_WIDTH, tone=tone))
-
-
-def _supervisor_cell(state: State, supervisor_id: str) -> Cell:
-    supervisor = state.supervisors.get(supervisor_id)
-    return Cell(supervisor.name if supervisor is not None else at(supervisor_id), "muted")
-
-
-def _open_cells(state: State, run: Run, now_ms: int, working: bool) -> tuple[Cell, ...]:
-    mark = run_mark(run, working=working)
-    return (
-        Cell(run.title, "strong"),
-        Cell(run.id, "muted"),
-        Cell(mark.text, mark.tone),
-        _bar_cell(_share(run), mark.tone),
-        Cell(f"{run.ended:,}/{run.total:,}"),
-        Cell(count(run.failed or None, none="·"), "warn" if run.failed else "muted"),
-        _time_left_cell(state, run, now_ms, working),
-        _supervisor_cell(state, run.supervisor_id),
-        Cell(run.strategy, "muted"),
-        Cell(str(run.priority), "muted" if run.priority == DEFAULT_PRIORITY else "accent"),
-        deadline_cell(state, run.id, now_ms),
-        Cell(moment(run.started_ms, now_ms), "muted"),
-        Cell(elapsed(now_ms - run.started_ms)),
-        _progress_cell(state, run, working),
-    )
-
-
-def _time_left_cell(state: State, run: Run, now_ms: int, working: bool) -> Cell:
-    if working and waits_for_you(state, run):
-        return Cell(ASKS.text, ASKS.tone)
-    left = time_left(state, run, now_ms) if working else None
-    return Cell(left.text if left is not None else "", "strong")
-
-
-def _progress_cell(state: State, run: Run, working: bool) -> Cell:
-    """Return what an open run waits for, or the number of its running attempts."""
-    if run.held:
-        return Cell("its budget is spent: a person is asked", "attention")
-    if run.after:
-        return Cell(f"after {', '.join(run.after)}", "waiting")
-    near = budget_words(state, run.id)
-    at_work = f"{run.running:,} at work" if run.running and working else ""
-    if near is not None:
-        return Cell(", ".join(part for part in (near.text, at_work) if part), near.tone)
-    return Cell(at_work, "muted")
-
-
-def _ended_cells(state: State, run: RunSummary, now_ms: int) -> tuple[Cell, ...]:
-    mark = run_mark(run, working=True)
-    return (
-        Cell(run.title),
-        Cell(run.id, "muted"),
-        Cell(mark.text, mark.tone),
-        _bar_cell(_share(run), mark.tone),
-        Cell(f"{run.tasks:,}/{run.tasks:,}", "muted"),
-        Cell(count(run.failed or None, none="·"), "warn" if run.failed else "muted"),
-        Cell(""),
-        _supervisor_cell(state, run.supervisor_id),
-        Cell(run.strategy, "muted"),
-        Cell(""),
-        Cell(""),
-        Cell(moment(run.started_ms, now_ms), "muted"),
-        Cell(duration(run.ended_ms - run.started_ms), "muted"),
-        Cell(run.error, "error") if run.error else Cell(value_text(run.output, "enter opens it"), "muted"),
-    )
+    return {title for title, is_used in used_columns.items() if not is_used}

@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 from dashboard.views.drawing.lines import Line, Span, cut_path, line, pad
 from dashboard.views.drawing.plots import meter
 from dashboard.views.drawing.row_pane import RowDetails, labelled_paragraphs
-from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message, labelled, matches
+from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message, labelled, make_cells, matches
 from dashboard.views.drawing.sections import EDGE_WIDTH, Section, draw_side_by_side
 from dashboard.views.words.amounts import ago, duration, moment, pluralize, size
+from dashboard.views.words.help import SEQ_MEANING
 from dashboard.views.words.keyed import fill_keys
 from engine.core.queries.team.tree import open_tasks
 from engine.core.state import State
@@ -17,14 +18,6 @@ from store.journals.records import SnapshotInfo
 
 NEWEST = "newest"
 """Key of the row of the current state."""
-_COLUMNS = (
-    Column("WHAT", 10),
-    Column("SEQ", 12, right=True),
-    Column("AT", 19),
-    Column("AGO", 13, right=True, drop=2, calm=True),
-    Column("SIZE", 9, right=True, drop=1),
-    Column("ENTER", 26, grow=1),
-)
 SIDE_BY_SIDE_MIN_WIDTH = 110
 """Minimum cells to show the kinds of events beside the contents of a row."""
 
@@ -57,6 +50,41 @@ class StoredStates:
     """The newest first."""
 
 
+class StoredRow(NamedTuple):
+    """A stored state, with what its cells are made from."""
+
+    kind: str
+    enter: str
+    """What enter does with it."""
+    at_ms: int
+    bytes: int
+    now_ms: int
+    seq: int | None = None
+    tone: str = ""
+    is_shown: bool = False
+    """Whether the screens show the team as it was then."""
+
+
+def _ago_cell(row: StoredRow) -> Cell:
+    age = duration(max(0, row.now_ms - row.at_ms) // 1000 * 1000) if row.at_ms else ""
+    return Cell(age, "muted", rank=row.at_ms)
+
+
+COLUMNS: tuple[Column[StoredRow, Any], ...] = (
+    Column("WHAT", 10, meaning="● the newest state, ▾ a snapshot, ▣ an archive, ◫ a fork",
+           cell=lambda row: Cell(row.kind, row.tone)),
+    Column("SEQ", 12, right=True, meaning=SEQ_MEANING,
+           cell=lambda row: Cell("" if row.seq is None else f"{row.seq:,}", "past" if row.is_shown else "")),
+    Column("AT", 19, meaning="when it was written, by the clock of the engine",
+           cell=lambda row: Cell(moment(row.at_ms, row.now_ms) if row.at_ms else "", "muted", rank=row.at_ms)),
+    Column("AGO", 13, right=True, drop=2, calm=True, meaning="how long ago that was", cell=_ago_cell),
+    Column("SIZE", 9, right=True, drop=1, meaning="of the stored state",
+           cell=lambda row: Cell(size(row.bytes) if row.bytes else "", "muted", rank=row.bytes)),
+    Column("ENTER", 26, grow=1, meaning="what enter does with the row",
+           cell=lambda row: Cell(row.enter, "past" if row.is_shown else "faint")),
+)  # fmt: skip
+
+
 def stored_listing(
     stored: StoredStates, *, shown_seq: int, now_ms: int, needle: str = "", is_loaded: bool = True
 ) -> Listing:
@@ -66,47 +94,28 @@ def stored_listing(
         shown_seq: The event after which the screens show the team.
         is_loaded: False until the stored states have been read.
     """
-    rows = {NEWEST: _newest_cells(stored, now_ms)}
-    rows |= {str(snapshot.seq): _snapshot_cells(snapshot, shown_seq, now_ms) for snapshot in stored.snapshots}
-    rows |= {file.path: _file_cells(file, now_ms) for file in stored.files}
+    stored_rows = {NEWEST: _newest_row(stored, now_ms)}
+    stored_rows |= {str(snapshot.seq): _snapshot_row(snapshot, shown_seq, now_ms) for snapshot in stored.snapshots}
+    stored_rows |= {file.path: _file_row(file, now_ms) for file in stored.files}
+    rows = {key: make_cells(COLUMNS, row) for key, row in stored_rows.items()}
     keys = [key for key, cells in rows.items() if matches(needle, *(cell.text for cell in cells))]
     empty = empty_message(needle, "row", "nothing is stored yet")
-    return Listing(_COLUMNS, keys, lambda key: rows.get(key, ()), empty if is_loaded else ("reading …",), len(rows))
+    return Listing(COLUMNS, keys, lambda key: rows.get(key, ()), empty if is_loaded else ("reading …",), len(rows))
 
 
-def _newest_cells(stored: StoredStates, now_ms: int) -> tuple[Cell, ...]:
-    return (
-        Cell("● newest", "busy"),
-        Cell(f"{stored.last_seq:,}"),
-        Cell(moment(stored.newest_ms, now_ms) if stored.newest_ms else "", "muted", rank=stored.newest_ms),
-        Cell(_ago(stored.newest_ms, now_ms), "muted", rank=stored.newest_ms),
-        Cell(size(stored.bytes) if stored.bytes else "", "muted", rank=stored.bytes),
-        Cell("back to live", "faint"),
-    )
+def _newest_row(stored: StoredStates, now_ms: int) -> StoredRow:
+    return StoredRow("● newest", "back to live", stored.newest_ms, stored.bytes, now_ms, stored.last_seq, "busy")
 
 
-def _snapshot_cells(snapshot: SnapshotInfo, shown_seq: int, now_ms: int) -> tuple[Cell, ...]:
+def _snapshot_row(snapshot: SnapshotInfo, shown_seq: int, now_ms: int) -> StoredRow:
     is_shown = snapshot.seq == shown_seq
-    return (
-        Cell("▾ snapshot", "past" if is_shown else ""),
-        Cell(f"{snapshot.seq:,}", "past" if is_shown else ""),
-        Cell(moment(snapshot.at_ms, now_ms), "muted", rank=snapshot.at_ms),
-        Cell(_ago(snapshot.at_ms, now_ms), "muted", rank=snapshot.at_ms),
-        Cell(size(snapshot.bytes), "muted", rank=snapshot.bytes),
-        Cell("is shown" if is_shown else "go back to this moment", "past" if is_shown else "faint"),
-    )
+    enter, tone = ("is shown", "past") if is_shown else ("go back to this moment", "")
+    return StoredRow("▾ snapshot", enter, snapshot.at_ms, snapshot.bytes, now_ms, snapshot.seq, tone, is_shown)
 
 
-def _file_cells(file: SiblingFile, now_ms: int) -> tuple[Cell, ...]:
-    archive = file.kind == "archive"
-    return (
-        Cell("▣ archive" if archive else "◫ fork", "accent"),
-        Cell(""),
-        Cell(moment(file.at_ms, now_ms), "muted", rank=file.at_ms),
-        Cell(_ago(file.at_ms, now_ms), "muted", rank=file.at_ms),
-        Cell(size(file.bytes), "muted", rank=file.bytes),
-        Cell(f"{file.name} · {'look into it, import it' if archive else 'open it'}", "faint"),
-    )
+def _file_row(file: SiblingFile, now_ms: int) -> StoredRow:
+    kind, does = ("▣ archive", "look into it, import it") if file.kind == "archive" else ("◫ fork", "open it")
+    return StoredRow(kind, f"{file.name} · {does}", file.at_ms, file.bytes, now_ms, tone="accent")
 
 
 def describe_stored(
@@ -190,10 +199,6 @@ def _kind_lines(kinds: Mapping[str, int], width: int, max_lines: int) -> list[Li
         name = pad(kind.replace("_", " "), 20)
         lines.append(line(Span(f"{name} "), *meter(number / total, bar, tone="plot-mid"), Span(f"{number:>10,}")))
     return lines
-
-
-def _ago(at_ms: int, now_ms: int) -> str:
-    return duration(max(0, now_ms - at_ms) // 1000 * 1000) if at_ms else ""
 
 
 def stored_facts(state: State, stored: StoredStates, *, db: str, width: int) -> list[Line]:

@@ -3,20 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Any, NamedTuple
 
 from dashboard.views.drawing.lines import BLANK, Line, hairline
 from dashboard.views.drawing.row_pane import RowDetails, indent_lines, labelled_paragraphs
-from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message, labelled, matches
+from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message, labelled, make_cells, matches
 from dashboard.views.tail import TailLine, draw_tail
 from dashboard.views.words.amounts import ago, moment, size
 
-_COLUMNS = (
-    Column("TEAM", 14, grow=1, max_width=30),
-    Column("ENGINE", 22),
-    Column("NEWEST EVENT", 16, drop=1),
-    Column("SIZE", 8, right=True, drop=2),
-    Column("DATABASE", 20, grow=3),
-)
 _MIN_LAST_ROWS = 4
 """Minimum free rows for the last events."""
 
@@ -41,6 +35,42 @@ class TeamDatabase:
     """Its last events, the newest last."""
     seq: int = -1
     """Seq of the state that `holds` and `last` were read from; -1 if they were not read."""
+
+
+class TeamRow(NamedTuple):
+    """A database, with what its cells are made from."""
+
+    database: TeamDatabase
+    is_shown: bool
+    home: str
+    now_ms: int
+
+
+def _engine_cell(row: TeamRow) -> Cell:
+    database = row.database
+    glyph, tone = ("✕", "error") if database.error is not None else ("●", "busy") if database.alive else ("○", "idle")
+    return Cell(f"{glyph} {database.error or database.engine}", tone)
+
+
+def _newest_cell(row: TeamRow) -> Cell:
+    newest_ms = row.database.newest_ms
+    return Cell(moment(newest_ms, row.now_ms) if newest_ms else "", "muted", rank=newest_ms)
+
+
+def _path_cell(row: TeamRow) -> Cell:
+    path = PurePath(row.database.path)
+    return Cell(f"{path.name}  in {from_home(str(path.parent), row.home)}", "muted")
+
+
+COLUMNS: tuple[Column[TeamRow, Any], ...] = (
+    Column("TEAM", 14, grow=1, max_width=30, meaning="its first supervisor",
+           cell=lambda row: Cell(row.database.name + " (shown)" * row.is_shown, "strong" if row.is_shown else "")),
+    Column("ENGINE", 22, meaning="who works on the team now", cell=_engine_cell),
+    Column("NEWEST EVENT", 16, drop=1, meaning="when something last happened in the team", cell=_newest_cell),
+    Column("SIZE", 8, right=True, drop=2, meaning="of the file",
+           cell=lambda row: Cell(size(row.database.size_bytes), "muted", rank=row.database.size_bytes)),
+    Column("DATABASE", 20, grow=3, meaning="the file of the team", cell=_path_cell),
+)  # fmt: skip
 
 
 def teams(
@@ -77,10 +107,16 @@ def teams(
     empty = empty_message(
         needle, "team", "no team was found", "quarterdeck init writes one; quarterdeck demo shows one"
     )
+
+    def make(key: str) -> tuple[Cell, ...]:
+        if key not in visible:
+            return ()
+        return make_cells(COLUMNS, TeamRow(visible[key], key == shown_path, home, now_ms))
+
     return Listing(
-        columns=_COLUMNS,
+        columns=COLUMNS,
         keys=list(visible),
-        make=lambda key: _cells(visible[key], shown_path, home, now_ms) if key in visible else (),
+        make=make,
         empty=empty if is_loaded else ("looking …",),
         total=len(databases),
     )
@@ -124,15 +160,3 @@ def describe_team(
 def from_home(path: str, home: str) -> str:
     """Return a path with `~` for the home folder."""
     return f"~{path.removeprefix(home)}" if home and f"{path}/".startswith(f"{home}/") else path
-
-
-def _cells(database: TeamDatabase, shown_path: str, home: str, now_ms: int) -> tuple[Cell, ...]:
-    is_here = database.path == shown_path
-    glyph, tone = ("✕", "error") if database.error is not None else ("●", "busy") if database.alive else ("○", "idle")
-    return (
-        Cell(database.name + (" (shown)" if is_here else ""), "strong" if is_here else ""),
-        Cell(f"{glyph} {database.error or database.engine}", tone),
-        Cell(moment(database.newest_ms, now_ms) if database.newest_ms else "", "muted", rank=database.newest_ms),
-        Cell(size(database.size_bytes), "muted", rank=database.size_bytes),
-        Cell(f"{PurePath(database.path).name}  in {from_home(str(PurePath(database.path).parent), home)}", "muted"),
-    )

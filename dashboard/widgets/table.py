@@ -19,7 +19,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from dashboard.views.drawing import lines
-from dashboard.views.drawing.rows import EMPTY, GAP, Cell, Column, Listing, Rows, fit_columns
+from dashboard.views.drawing.rows import EMPTY, GAP, AnyColumn, Cell, Listing, Rows, fit_columns
 from dashboard.widgets.spots import Spot
 from dashboard.widgets.tones import Toned, fit
 
@@ -97,7 +97,7 @@ class Table(Toned, ScrollView, can_focus=True):
         self._visible_rows: dict[str, tuple[Cell, ...]] = {}
         self._fresh: dict[str, dict[int, int]] = {}
         """Changed cells of visible rows, each with the time until which it is brighter."""
-        self._room_for: tuple[Sequence[Column], int] = ((), 0)
+        self._room_for: tuple[Sequence[AnyColumn], int] = ((), 0)
         self._rooms: list[tuple[int, int]] = []
         self._strips: dict[object, Strip] = {}
         """Cache of drawn lines, by everything that they depend on."""
@@ -247,7 +247,7 @@ class Table(Toned, ScrollView, can_focus=True):
         texts, gaps = [], [" ", *[" " * self._gap] * (len(rooms) - 1), *([""] if rooms else [])]
         for place, (index, room) in enumerate(rooms):
             column = self.rows.columns[index]
-            title, is_sorted = column.title, bool(column.title) and column.title == by
+            title, is_sorted = column.heading or column.title, bool(column.title) and column.title == by
             if is_sorted and len(title) < room:
                 title = f"{sign}{title}" if column.right else f"{title}{sign}"
             elif is_sorted and column.right:
@@ -322,7 +322,7 @@ class Table(Toned, ScrollView, can_focus=True):
         segments.append(Segment(" " * (width - used_width), style))
         return Strip(segments, max(used_width, width)).adjust_cell_length(width, style)
 
-    def _cell(self, cell: Cell, column: Column, room: int, style: Style, *, fresh: bool) -> list[Segment]:
+    def _cell(self, cell: Cell, column: AnyColumn, room: int, style: Style, *, fresh: bool) -> list[Segment]:
         on = self.on(style)
         toned = on[cell.tone]
         if fresh:

@@ -62,7 +62,7 @@ async def test_the_table_says_of_which_window_its_figures_are_also_on_a_small_sc
         await hand.press("w")
         await look(hand)
         assert hand.line(0).split("  ")[0].strip() == "AGENT, LAST 24 h"
-        means = {column.title: column.means for column in hand.table.rows.columns}
+        means = {column.title: column.meaning for column in hand.table.rows.columns}
         assert "window" in means["DONE"]
 
 
@@ -165,7 +165,7 @@ async def test_what_steps_have_spent_is_plotted_also_where_the_ends_of_their_att
         await hand.press("4")
         await look(hand)
         await until(hand.pilot, lambda: "$0.25 in the window" in drawn(hand))
-        meant = {column.title: column.means for column in hand.table.rows.columns}
+        meant = {column.title: column.meaning for column in hand.table.rows.columns}
         assert all("in all, also before the window" in meant[title] for title in ("TOKENS", "COST"))
 
 

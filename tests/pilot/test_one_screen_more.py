@@ -1,21 +1,19 @@
 """A new screen is one file in `views`, one in `screens` and its test: nothing else is touched."""
 
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
-from tests.patience import PATIENCE_S
+from tests.pilot.copies import run_on_copy
 
-ROOT = Path(__file__).resolve().parents[2]
 VIEW = '''"""How long the names of agents are."""
 
 from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message, matches
 from engine.core.state import State
 
 LONG = 10
-_COLUMNS = (Column("AGENT", 20, grow=1), Column("LETTERS", 7, right=True, means="how many letters a name has"))
+_COLUMNS = (
+    Column("AGENT", 20, grow=1, meaning="an agent by its name"),
+    Column("LETTERS", 7, right=True, meaning="how many letters a name has"),
+)
 
 
 def lengths(state: State, *, only_long: bool, needle: str) -> Listing:
@@ -73,20 +71,8 @@ WHAT_HOLDS_OF_EVERY_SCREEN = ("tests/unit/test_actions.py",)
 
 
 def test_two_new_files_are_a_screen_with_a_key_a_word_its_help_and_an_address(tmp_path: Path) -> None:
-    copy = tmp_path / "dashboard"
-    shutil.copytree(ROOT / "dashboard", copy)
-    (copy / "views" / "lengths.py").write_text(VIEW)
-    (copy / "screens" / "lengths.py").write_text(SCREEN)
+    def add_screen(dashboard: Path) -> None:
+        (dashboard / "views" / "lengths.py").write_text(VIEW)
+        (dashboard / "screens" / "lengths.py").write_text(SCREEN)
 
-    ran = subprocess.run(
-        [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist",
-         "tests/pilot/one_screen_more.py", *WHAT_HOLDS_OF_EVERY_SCREEN],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )  # fmt: skip
-
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    run_on_copy(tmp_path, add_screen, "tests/pilot/one_screen_more.py", *WHAT_HOLDS_OF_EVERY_SCREEN)

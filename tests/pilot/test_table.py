@@ -7,10 +7,12 @@ import pytest
 from textual.app import App, ComposeResult
 
 from dashboard.user.theme import DARK
-from dashboard.views.drawing.rows import Cell, Column, Listing
+from dashboard.views.drawing.rows import AnyColumn, Cell, Column, Listing
 from dashboard.widgets.table import FRESH_MS, Table
 from tests.pilot.hand import opened
 from tests.world import agent, team_world
+
+TIMES: tuple[AnyColumn, ...] = (Column("what", 8, grow=1), Column("TOOK", 6, right=True))
 
 
 class TableApp(App[None]):
@@ -57,8 +59,8 @@ async def test_what_changed_is_brighter_until_it_fades_or_leaves() -> None:
 async def test_the_last_column_keeps_a_blank_before_the_scroll_bar() -> None:
     app = TableApp()
     async with app.run_test(size=(30, 5)) as pilot:
-        table, columns = app.query_one(Table), (Column("what", 8, grow=1), Column("TOOK", 6, right=True))
-        rows = Listing(columns, [str(one) for one in range(20)], lambda key: (Cell(key), Cell("3m02s")))
+        table = app.query_one(Table)
+        rows = Listing(TIMES, [str(one) for one in range(20)], lambda key: (Cell(key), Cell("3m02s")))
         table.show(rows, 0)
         await pilot.pause()
 
@@ -70,9 +72,9 @@ async def test_the_last_column_keeps_a_blank_before_the_scroll_bar() -> None:
 async def test_a_scroll_bar_comes_and_goes_with_one_layout_and_leaves_its_column_to_the_rows() -> None:
     app = TableApp()
     async with app.run_test(size=(30, 5)) as pilot:
-        table, columns = app.query_one(Table), (Column("what", 8, grow=1), Column("TOOK", 6, right=True))
+        table = app.query_one(Table)
         keys = [str(one) for one in range(20)]
-        many, few = (Listing(columns, some, lambda key: (Cell(key), Cell("3m02s"))) for some in (keys, keys[:2]))
+        many, few = (Listing(TIMES, some, lambda key: (Cell(key), Cell("3m02s"))) for some in (keys, keys[:2]))
         table.show(many, 0)
         await pilot.pause()
         laid_out: list[object] = []

@@ -1,17 +1,16 @@
 """Tables sorted by a column: by what their cells say, or by the orders of their view."""
 
 from dashboard.views import agents, network, runs, tasks
-from dashboard.views.drawing.rows import Cell, Column, Listing
+from dashboard.views.drawing.rows import AnyColumn, Cell, Column, Listing
 from dashboard.views.drawing.sorting import Sorting, reverse_rows, sort_by_cells, title_of
 from dashboard.views.facts.ended import EndedTask
 from dashboard.views.measures import metric_rows
 from dashboard.views.measures.digest import make_digest
-from dashboard.views.measures.usage import USAGE_COLUMNS
 from engine.core.records.values import Usage
 from engine.core.state import TaskStatus
 from tests.pilot.scene import audit
 
-COLUMNS = (Column("WHO", 10), Column("SIZE", 8, right=True), Column("AT", 8))
+COLUMNS: tuple[AnyColumn, ...] = (Column("WHO", 10), Column("SIZE", 8, right=True), Column("AT", 8))
 ROWS = {
     "a": (Cell("anna"), Cell("1,200"), Cell("yesterday", rank=10)),
     "b": (Cell("Bert"), Cell("–"), Cell("12:04", rank=30)),
@@ -60,7 +59,7 @@ def test_clicks_on_a_heading_sort_turn_round_and_give_back() -> None:
 
 def test_every_heading_that_sorts_is_a_column_and_names_an_order_of_its_view() -> None:
     for view in (agents, metric_rows, runs, tasks):
-        titles = {column.title for column in (*view.COLUMNS, *USAGE_COLUMNS)}
+        titles = {column.title for column in view.COLUMNS}
         assert titles.issuperset(view.HEADS), view.__name__
         assert set(view.ORDERS).issuperset(view.HEADS.values()), view.__name__
     assert network.HEADS.keys() == network.ORDERS.keys()

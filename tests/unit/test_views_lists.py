@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dashboard.views.agents import COLUMNS as OF_AGENTS
 from dashboard.views.agents import agents
-from dashboard.views.drawing.rows import fit_columns
+from dashboard.views.drawing.rows import fit_columns, visible_columns
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.agent import agent_facts
 from dashboard.views.facts.agent_page import facts_lines
@@ -18,6 +18,7 @@ from dashboard.views.facts.task_facts import child_lines
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import make_digest
 from dashboard.views.measures.progress import format_share
+from dashboard.views.measures.usage import USAGE_TITLES
 from dashboard.views.runs import ORDERS as RUN_ORDERS
 from dashboard.views.runs import runs
 from dashboard.views.tasks import COLUMNS, ORDERS, tasks
@@ -108,7 +109,8 @@ def test_a_task_that_just_began_has_a_time_and_one_that_waits_says_for_what_besi
 
 
 def test_in_a_window_of_80_with_a_scroll_bar_a_task_says_whole_what_it_waits_for_and_how_long_it_took() -> None:
-    rooms = {COLUMNS[index].title: room for index, room in fit_columns(COLUMNS, 77)}
+    columns = visible_columns(COLUMNS, without=USAGE_TITLES)
+    rooms = {columns[index].title: room for index, room in fit_columns(columns, 77)}
 
     assert [*rooms] == ["TASK", "STATE", "AGENT", "WHY, OR HOW FAR", "TOOK"]
     assert rooms["WHY, OR HOW FAR"] >= len("for a process slot: 1 of 1")
@@ -151,7 +153,7 @@ def test_an_agent_that_waits_says_so_as_in_the_network_and_one_that_asks_a_perso
 
 
 def test_in_a_window_of_80_with_a_scroll_bar_the_slowest_agent_can_be_found() -> None:
-    columns = [replace(one, width=16) if one.title == "AGENT" else one for one in OF_AGENTS]
+    columns = visible_columns(OF_AGENTS, {"AGENT": (16, 16)}, without=USAGE_TITLES)
 
     assert "P50" in [columns[index].title for index, _ in fit_columns(columns, 77)]
 

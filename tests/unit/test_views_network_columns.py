@@ -68,7 +68,7 @@ def test_what_stands_in_the_rows_of_teams_is_explained_where_the_columns_are() -
     world.settle()
     measures = Measures(200, 60, None, None, progress_of(world.state), Sorting("declared"))
     shown = network(world.state, make_digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures)
-    means = {column.title: column.means for column in shown.columns}
+    means = {column.title: column.meaning for column in shown.columns}
     place = [column.title for column in shown.columns].index("P50")
     of_team = next(cells for row in range(len(shown.keys)) if (cells := shown.cells(row))[0].text == "inner")
 

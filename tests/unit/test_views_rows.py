@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dashboard.views.changes.switching import TaskNode, graph_cells
 from dashboard.views.drawing.lines import Line, Span, cut_name, mark_cursor
-from dashboard.views.drawing.rows import GAP, MIN_GROWING_WIDTH, Column, fit_columns
+from dashboard.views.drawing.rows import GAP, MIN_GROWING_WIDTH, AnyColumn, Column, fit_columns
 from dashboard.views.event_log import BLOCK, Entry, FilteredLog, Search, WholeLog
 from dashboard.views.words.amounts import (
     count,
@@ -48,7 +48,7 @@ def test_a_countdown_that_has_no_room_is_written_shorter_and_never_cut() -> None
 
 
 @given(columns, st.integers(1, 240))
-def test_columns_fit_wherever_those_that_may_never_fall_away_do(given_columns: list[Column], width: int) -> None:
+def test_columns_fit_wherever_those_that_may_never_fall_away_do(given_columns: list[AnyColumn], width: int) -> None:
     shown = fit_columns(given_columns, width)
 
     used = sum(room for _, room in shown) + GAP * (len(shown) - 1)
@@ -66,14 +66,14 @@ def test_columns_fit_wherever_those_that_may_never_fall_away_do(given_columns: l
 
 
 def test_what_a_column_cannot_take_goes_to_the_others() -> None:
-    wide, narrow, grown = Column("A", 10, grow=1, max_width=20), Column("B", 5), Column("C", 10, grow=1)
+    columns: list[AnyColumn] = [Column("A", 10, grow=1, max_width=20), Column("B", 5), Column("C", 10, grow=1)]
 
-    assert fit_columns([wide, narrow, grown], 100) == [(0, 20), (1, 5), (2, 100 - 20 - 5 - 2 * GAP)]
+    assert fit_columns(columns, 100) == [(0, 20), (1, 5), (2, 100 - 20 - 5 - 2 * GAP)]
 
 
 @given(columns, st.integers(1, 200), st.integers(1, 200))
 def test_a_wider_table_shows_at_least_the_columns_of_a_narrower_one(
-    given_columns: list[Column], width: int, more: int
+    given_columns: list[AnyColumn], width: int, more: int
 ) -> None:
     narrow = {index for index, _ in fit_columns(given_columns, width)}
 
@@ -294,7 +294,12 @@ def test_texts_that_are_no_longer_shown_are_forgotten_where_much_is_kept() -> No
 
 
 def test_columns_that_grow_take_all_of_the_room_but_not_more_than_they_may() -> None:
-    columns = (Column("A", 5, grow=1), Column("B", 5, grow=2), Column("C", 5, grow=4, max_width=9), Column("D", 3))
+    columns: list[AnyColumn] = [
+        Column("A", 5, grow=1),
+        Column("B", 5, grow=2),
+        Column("C", 5, grow=4, max_width=9),
+        Column("D", 3),
+    ]
 
     assert fit_columns(columns, 40, 2) == [(0, 9), (1, 13), (2, 9), (3, 3)]
     assert fit_columns(columns, 41, 2) == [(0, 9), (1, 14), (2, 9), (3, 3)]

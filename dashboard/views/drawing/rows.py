@@ -3,9 +3,10 @@
 A `Listing` makes the cells of a row on demand, so that only visible rows cost anything.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from dashboard.views.drawing.lines import Span
 from dashboard.views.words.filters import FilterFields, parse_partial_filter
@@ -36,13 +37,29 @@ def labelled(label: str, text: str, tone: str = "", *, wide: int = 12) -> Cell:
     return Cell(text, tone, f"{label:<{wide}}")
 
 
+Row = TypeVar("Row")
+"""What the cells of a row are made from."""
+Rank = TypeVar("Rank", bound=Callable[..., Any])
+"""Returns the sort key of a row."""
+
+
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table."""
+class Order(Generic[Rank]):
+    """An order of the rows, which the heading of its column chooses."""
+
+    name: str
+    rank: Rank
+    step: int = 99
+    """Its place when a key steps through the orders, the lowest first; equal ones go from the left to the right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[Row, Rank]):
+    """A column of a table, on the screen and on the command line: its heading, its cells and how it sorts the rows."""
 
     title: str
-    width: int
-    """In cells; the minimum if it grows."""
+    width: int = 0
+    """In cells; the minimum if it grows; 0 for a column that only the command line has."""
     right: bool = False
     grow: int = 0
     """Its share of the surplus width; 0 keeps it fixed."""
@@ -56,15 +73,55 @@ class Column:
     """Holds paths, which are cut in front, because their ends differ."""
     named: bool = False
     """Holds names, which are cut before a final number, because it differs."""
-    means: str = ""
-    """Its description in the help; empty for that of its title in `views/words/help.py`."""
+    heading: str = ""
+    """Drawn in place of the title, such as a scale of time."""
+    meaning: str = field(default="", compare=False)
+    """Its sentence in the help."""
+    cell: Callable[[Row], Cell] = field(default=lambda row: EMPTY, compare=False)
+    """Returns its cell in a row."""
+    order: Order[Rank] | None = field(default=None, compare=False)
+    """The order that its heading chooses; None if the view does not sort by it."""
+    shell_rank: int = 5
+    """Place in the table of the command line, the lowest at the left; 0 leaves it out."""
+
+
+AnyColumn: TypeAlias = Column[Any, Any]
+
+
+def make_cells(columns: Sequence[Column[Row, Any]], row: Row) -> tuple[Cell, ...]:
+    """Return the cells of a row, one for each column."""
+    return tuple([column.cell(row) for column in columns])
+
+
+def visible_columns(
+    columns: Sequence[Column[Row, Rank]],
+    widths: Mapping[str, tuple[int, int]] = MappingProxyType({}),
+    *,
+    without: Container[str] = (),
+) -> tuple[Column[Row, Rank], ...]:
+    """Return the columns of a screen.
+
+    Args:
+        columns: All columns of the list.
+        widths: Other minimum and maximum widths, by title.
+        without: Titles of columns that are empty in every row.
+    """
+    return tuple(
+        [
+            replace(column, width=widths[column.title][0], max_width=widths[column.title][1])
+            if column.title in widths
+            else column
+            for column in columns
+            if column.width and column.title not in without
+        ]
+    )
 
 
 class Rows(Protocol):
     """The content of a table: a `Listing`, or rows that are read on demand."""
 
     @property
-    def columns(self) -> Sequence[Column]:
+    def columns(self) -> Sequence[AnyColumn]:
         """The columns, from the left."""
         ...
 
@@ -91,7 +148,7 @@ class Rows(Protocol):
 class Listing:
     """Rows by key, in order."""
 
-    columns: Sequence[Column]
+    columns: Sequence[AnyColumn]
     keys: Sequence[str]
     make: Callable[[str], Sequence[Cell]]
     """Returns the cells of a key, also of one that no longer exists."""
@@ -132,7 +189,7 @@ MIN_GROWING_WIDTH = 8
 """Minimum width in cells to which a growing column shrinks in a narrow window."""
 
 
-def fit_columns(columns: Sequence[Column], width: int, gap: int = GAP) -> list[tuple[int, int]]:
+def fit_columns(columns: Sequence[AnyColumn], width: int, gap: int = GAP) -> list[tuple[int, int]]:
     """Return the columns that fit into `width` cells, as pairs of index and width.
 
     Columns with the highest `drop` are dropped first; growing columns share the surplus. If even the columns that are
@@ -154,7 +211,7 @@ def fit_columns(columns: Sequence[Column], width: int, gap: int = GAP) -> list[t
     return [*widths.items()]
 
 
-def _share_surplus(columns: Sequence[Column], widths: dict[int, int], growing: list[int], surplus: int) -> None:
+def _share_surplus(columns: Sequence[AnyColumn], widths: dict[int, int], growing: list[int], surplus: int) -> None:
     """Add a surplus to the widths of growing columns; what exceeds the maximum of one goes to the others."""
     by_growth = sorted(growing, key=lambda index: -columns[index].grow)
     while surplus > 0 and growing:
@@ -171,7 +228,7 @@ def _share_surplus(columns: Sequence[Column], widths: dict[int, int], growing: l
         widths[index], surplus = widths[index] + more, surplus - more
 
 
-def _total_width(columns: Sequence[Column], visible: list[int], gap: int) -> int:
+def _total_width(columns: Sequence[AnyColumn], visible: list[int], gap: int) -> int:
     return sum(columns[index].width for index in visible) + gap * (len(visible) - 1)
 
 

@@ -1,15 +1,14 @@
 """Sorting of a table by one of its columns, and the sign in the heading of that column.
 
-Large views sort by keys of their own (`ORDERS`, and `HEADS` for the headings that choose them); tables of a few rows
-are sorted here by the texts of their cells.
+Large views sort by the orders of their columns; tables of a few rows are sorted here by the texts of their cells.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from dashboard.views.drawing.rows import Cell, Listing
+from dashboard.views.drawing.rows import Cell, Column, Listing, Order, Rank
 
 DOWN, UP = "▾", "▴"
 """Signs: the largest, newest or most urgent row is on top, or the reverse."""
@@ -40,6 +39,22 @@ class Sorting(NamedTuple):
     def label(self) -> str:
         """In a few words."""
         return f"{self.order}, turned round" if self.is_reversed else self.order
+
+
+def orders_of(columns: Sequence[Column[Any, Rank]], *others: Order[Rank]) -> dict[str, Rank]:
+    """Return the sort keys of a list by the names of its orders, as a key steps through them.
+
+    Args:
+        columns: The columns, each with its order if it has one.
+        others: Orders that no column chooses.
+    """
+    orders = [*others, *(column.order for column in columns if column.order is not None)]
+    return {order.name: order.rank for order in sorted(orders, key=lambda order: order.step)}
+
+
+def heads_of(columns: Sequence[Column[Any, Any]]) -> dict[str, str]:
+    """Return the order that each heading chooses."""
+    return {column.title: column.order.name for column in columns if column.order is not None}
 
 
 def title_of(order: str, heads: Mapping[str, str]) -> str:

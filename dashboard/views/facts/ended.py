@@ -46,7 +46,7 @@ class EndedTask:
     agent_id: str
     title: str
     status: TaskStatus
-    attempt: int
+    attempts: int
     started_ms: int
     """Start of its first attempt, among the events that were read."""
     ended_ms: int
@@ -160,7 +160,7 @@ class EndedTaskIndex:
             agent_id=event.agent_id,
             title=names.of(event.task_id),
             status=status,
-            attempt=event.attempt,
+            attempts=event.attempt,
             started_ms=begun_ms if last is None else min(last.started_ms, begun_ms),
             ended_ms=entry.at_ms,
             duration_ms=event.duration_ms,

@@ -92,7 +92,7 @@ def ended_task_facts(
     parts = [
         ("agent", names.of(ended_task.agent_id)),
         ("run", f"{ended_task.run_id} {names.of(ended_task.run_id)}"),
-        ("attempts", str(ended_task.attempt)),
+        ("attempts", str(ended_task.attempts)),
         ("ended", moment(ended_task.ended_ms, now_ms)),
         *([("spent", usage_text)] if (usage_text := describe_usage(ended_task.usage)) else []),
     ]

@@ -6,40 +6,37 @@ from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import chain
 from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 from dashboard.views.drawing.lines import Span, join_spans
 from dashboard.views.drawing.plots import meter, spark
-from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message
+from dashboard.views.drawing.rows import (
+    EMPTY,
+    Cell,
+    Column,
+    Listing,
+    Order,
+    empty_message,
+    make_cells,
+    visible_columns,
+)
+from dashboard.views.drawing.sorting import heads_of, orders_of
 from dashboard.views.measures.activity import Activity, AttemptEnd
 from dashboard.views.measures.task_times import SWAP_MARK
-from dashboard.views.measures.usage import COST, TOKENS, is_metered, usage_cells
+from dashboard.views.measures.usage import USAGE_TITLES, cost_cell, is_metered, tokens_cell
 from dashboard.views.network import mode_glyph
 from dashboard.views.words.amounts import count, duration, percent
 from dashboard.views.words.filters import parse_partial_filter
+from dashboard.views.words.help import P50_MEANING
 from dashboard.views.words.subjects import SupervisorSubject, filter_agents
 from engine.core.queries.team.tree import agents_of, lineage_of
+from engine.core.records.values import Usage
 from engine.core.state import State
 
 _TIMES_WIDTH, _BUSY_WIDTH, _SHARE_WIDTH = 20, 12, 10
 """Cells of the plots of a row."""
 _MAX_NEWEST = 2 * _TIMES_WIDTH
 """Tasks in the sparkline of times."""
-COLUMNS = (
-    Column("AGENT", 16, grow=1, max_width=28, named=True, means="an agent or a team, with its figures of that window"),
-    Column("DONE", 7, right=True, means="attempts that ended well in the window of the plots, not since ever"),
-    Column("FAIL", 5, right=True, means="attempts that failed in the window of the plots"),
-    Column("OK", 6, right=True, drop=1),
-    Column("P50", 9, right=True),
-    Column("P95", 9, right=True, drop=1),
-    Column("TIME A TASK", _TIMES_WIDTH, drop=4, calm=True),
-    Column("BUSY, 2 MIN", _BUSY_WIDTH, drop=2, calm=True),
-    Column("SHARE", _SHARE_WIDTH + 5, drop=3, calm=True),
-)
-_IN_ALL = (
-    replace(TOKENS, means="what models read and wrote in all, also before the window"),
-    replace(COST, means="what models took in all, also before the window, in US dollars; – where no price is known"),
-)
-"""Usage is that of all time, because a long window has only the newest attempts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +67,84 @@ class MemberFigures:
         return self.times_ms[min(len(self.times_ms) - 1, len(self.times_ms) * 95 // 100)] if self.times_ms else None
 
 
-ORDERS: dict[str, Callable[[MemberFigures], float]] = {
-    "done": lambda figures: -figures.done,
-    "slowest": lambda figures: -(figures.p50_ms or 0),
-    "p95": lambda figures: -(figures.p95_ms or 0),
-    "failed": lambda figures: -figures.failed,
-    "share": lambda figures: -figures.time_ms,
-    "worst": lambda figures: figures.done / (figures.done + figures.failed) if figures.done + figures.failed else 2.0,
-}
-"""The orders of the table, in the order of the key that switches them."""
-HEADS = {"DONE": "done", "FAIL": "failed", "OK": "worst", "P50": "slowest", "P95": "p95", "SHARE": "share"}
-"""The order that each heading chooses."""
+class MetricRow(NamedTuple):
+    """An agent or a team, with what its cells are made from."""
+
+    name: Cell
+    figures: MemberFigures
+    shares: Sequence[float]
+    """Parts of its slots at work in the last two minutes."""
+    whole_ms: int
+    """Time at work of all agents in the window."""
+    usage: Usage
+    swapped_ms: int | None = None
+
+
+MetricRank: TypeAlias = Callable[[MemberFigures], float]
+
+
+def _ok_cell(row: MetricRow) -> Cell:
+    ended_count = row.figures.done + row.figures.failed
+    return Cell(
+        percent(row.figures.done / ended_count) if ended_count else "", "warn" if row.figures.failed else "muted"
+    )
+
+
+def _time_cell(took_ms: int | None, tone: str = "") -> Cell:
+    return Cell(duration(took_ms, max_width=9) if took_ms is not None else "", tone)
+
+
+def _times_cell(row: MetricRow) -> Cell:
+    took = _time_sparkline(row.figures, row.swapped_ms) if row.figures.newest else ""
+    return Cell(took, spans=join_spans((sign, "accent" if sign == SWAP_MARK else "plot-mid") for sign in took))
+
+
+def _busy_cell(row: MetricRow) -> Cell:
+    busy = spark(row.shares, _BUSY_WIDTH, full_value=1.0) if row.shares else ""
+    return Cell(busy, spans=(Span(busy, "busy-before" if any(row.shares) else "faint"),))
+
+
+def _share_cell(row: MetricRow) -> Cell:
+    if not row.figures.time_ms:
+        return EMPTY
+    share = row.figures.time_ms / row.whole_ms if row.whole_ms else 0.0
+    return Cell(f"{share:.0%}", spans=(*meter(share, _SHARE_WIDTH), Span(f"{share:>5.0%}", "muted")))
+
+
+def _by_ok(figures: MemberFigures) -> float:
+    return figures.done / (figures.done + figures.failed) if figures.done + figures.failed else 2.0
+
+
+COLUMNS: tuple[Column[MetricRow, MetricRank], ...] = (
+    Column("AGENT", 16, grow=1, max_width=28, named=True, cell=lambda row: row.name,
+           meaning="an agent or a team, with its figures of that window"),
+    Column("DONE", 7, right=True, meaning="attempts that ended well in the window of the plots, not since ever",
+           cell=lambda row: Cell(count(row.figures.done), "" if row.figures.done else "muted"),
+           order=Order("done", lambda figures: -figures.done, step=0)),
+    Column("FAIL", 5, right=True, meaning="attempts that failed in the window of the plots",
+           cell=lambda row: Cell(count(row.figures.failed or None, "·"), "warn" if row.figures.failed else "muted"),
+           order=Order("failed", lambda figures: -figures.failed, step=3)),
+    Column("OK", 6, right=True, drop=1, meaning="share of the attempts that ended well", cell=_ok_cell,
+           order=Order("worst", _by_ok, step=5)),
+    Column("P50", 9, right=True, meaning=P50_MEANING, cell=lambda row: _time_cell(row.figures.p50_ms),
+           order=Order("slowest", lambda figures: -(figures.p50_ms or 0), step=1)),
+    Column("P95", 9, right=True, drop=1, meaning="of a window: on 95 of 100 tasks it worked less",
+           cell=lambda row: _time_cell(row.figures.p95_ms, "plot-p95"),
+           order=Order("p95", lambda figures: -(figures.p95_ms or 0), step=2)),
+    Column("TIME A TASK", _TIMES_WIDTH, drop=4, calm=True, cell=_times_cell,
+           meaning="how long it worked on its last tasks, the newest at the right; ◆ is a swap"),
+    Column("BUSY, 2 MIN", _BUSY_WIDTH, drop=2, calm=True, cell=_busy_cell,
+           meaning="its share of the slot at work in the last two minutes, the newest at the right"),
+    Column("SHARE", _SHARE_WIDTH + 5, drop=3, calm=True, cell=_share_cell,
+           meaning="its part of the time at work of all agents in the window",
+           order=Order("share", lambda figures: -figures.time_ms, step=4)),
+    Column("TOKENS", 9, right=True, drop=3, cell=lambda row: tokens_cell(row.usage),
+           meaning="what models read and wrote in all, also before the window"),
+    Column("COST", 8, right=True, drop=1, cell=lambda row: cost_cell(row.usage),
+           meaning="what models took in all, also before the window, in US dollars; – where no price is known"),
+)  # fmt: skip
+"""Usage is that of all time, because a long window has only the newest attempts."""
+ORDERS, HEADS = orders_of(COLUMNS), heads_of(COLUMNS)
 
 
 def teams_of(state: State) -> Mapping[str, Sequence[str]]:
@@ -152,7 +216,6 @@ def metric_rows(
     agents = filter_agents(state, state.agents.values(), row_filter)
     agents.sort(key=lambda agent: (rank(figures_of.get(agent.id, none)), agent.created_seq))
     whole = sum(figures.time_ms for key, figures in figures_of.items() if key not in state.supervisors)
-    metered = is_metered(state)
 
     def make(key: str) -> tuple[Cell, ...]:
         agent, team = state.agents.get(key), state.supervisors.get(key)
@@ -160,42 +223,22 @@ def metric_rows(
         if agent is not None:
             shares = activity.shares(key, now_ms, samples=2 * _BUSY_WIDTH, each=20, slots=agent.max_concurrency)
             name = Cell(agent.name, "strong" if agent.running else "" if figures.done + figures.failed else "muted")
-            cells = _cells(figures, shares, whole, swapped_ms=activity.swapped_ms.get(key))
-            return (name, *cells, *(usage_cells(agent.usage) if metered else ()))
+            swapped_ms = activity.swapped_ms.get(key)
+            return make_cells(columns, MetricRow(name, figures, shares, whole, agent.usage, swapped_ms))
         if team is not None:
             name = Cell(team.name, "strong", f"{mode_glyph(team.mode)} ")
             shares = activity.shares_of(agents_of(state, key), now_ms, samples=2 * _BUSY_WIDTH, each=20)
-            return (name, *_cells(figures, shares, whole), *(usage_cells(team.usage) if metered else ()))
+            return make_cells(columns, MetricRow(name, figures, shares, whole, team.usage))
         return (Cell("removed", "muted"),)
 
-    columns = (replace(COLUMNS[0], title=f"AGENT, LAST {window}"), *COLUMNS[1:])
+    first, *others = visible_columns(COLUMNS, without=() if is_metered(state) else USAGE_TITLES)
+    columns = (replace(first, title=f"{first.title}, LAST {window}"), *others)
     return Listing(
-        columns=(*columns, *_IN_ALL) if metered else columns,
+        columns=columns,
         keys=[*(team.id for team in teams), *(agent.id for agent in agents)],
         make=make,
         empty=empty_message(needle, "agent", "no agents yet", ": add FILE  adds one"),
         total=len(several) + len(state.agents),
-    )
-
-
-def _cells(
-    figures: MemberFigures, shares: Sequence[float], whole_ms: int, *, swapped_ms: int | None = None
-) -> tuple[Cell, ...]:
-    ended_count = figures.done + figures.failed
-    share = figures.time_ms / whole_ms if whole_ms else 0.0
-    took = _time_sparkline(figures, swapped_ms) if figures.newest else ""
-    busy = spark(shares, _BUSY_WIDTH, full_value=1.0) if shares else ""
-    return (
-        Cell(count(figures.done), "" if figures.done else "muted"),
-        Cell(count(figures.failed) if figures.failed else "·", "warn" if figures.failed else "muted"),
-        Cell(percent(figures.done / ended_count) if ended_count else "", "warn" if figures.failed else "muted"),
-        Cell(duration(figures.p50_ms, max_width=9) if figures.p50_ms is not None else "", ""),
-        Cell(duration(figures.p95_ms, max_width=9) if figures.p95_ms is not None else "", "plot-p95"),
-        Cell(took, spans=join_spans((sign, "accent" if sign == SWAP_MARK else "plot-mid") for sign in took)),
-        Cell(busy, spans=(Span(busy, "busy-before" if any(shares) else "faint"),)),
-        Cell(f"{share:.0%}", spans=(*meter(share, _SHARE_WIDTH), Span(f"{share:>5.0%}", "muted")))
-        if figures.time_ms
-        else Cell(""),
     )
 
 

@@ -1,19 +1,17 @@
-"""Tokens and money in tables: two columns, for teams whose usage is known."""
+"""Tokens and money in tables, for teams whose usage is known."""
 
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import TypeVar
 
-from dashboard.views.drawing.rows import Cell, Column
+from dashboard.views.drawing.rows import Cell
 from dashboard.views.words.amounts import is_known, money, tokens
 from engine.core.records.values import Usage
 from engine.core.state import State, Task
 
 Amount = TypeVar("Amount", int, Decimal)
-TOKENS = Column("TOKENS", 9, right=True, drop=3)
-COST = Column("COST", 8, right=True, drop=1)
-USAGE_COLUMNS = (TOKENS, COST)
-"""In a narrow window the cost is dropped last."""
+USAGE_TITLES = ("TOKENS", "COST")
+"""Columns that a list has only if usage is known."""
 
 
 def is_metered(state: State) -> bool:
@@ -21,9 +19,24 @@ def is_metered(state: State) -> bool:
     return any(is_known(root.usage) for root in state.roots)
 
 
-def usage_cells(usage: Usage | None) -> tuple[Cell, Cell]:
-    """Return the cells of `USAGE_COLUMNS`."""
-    return Cell(tokens(usage), "muted"), Cell(money(usage), "" if is_known(usage) else "muted")
+def tokens_cell(usage: Usage | None) -> Cell:
+    """Return tokens for a column."""
+    return Cell(tokens(usage), "muted")
+
+
+def cost_cell(usage: Usage | None) -> Cell:
+    """Return money for a column."""
+    return Cell(money(usage), "" if is_known(usage) else "muted")
+
+
+def tokens_rank(usage: Usage | None) -> int:
+    """Return the sort key of tokens, the most first."""
+    return -((usage.tokens_in or 0) + (usage.tokens_out or 0)) if usage is not None else 0
+
+
+def cost_rank(usage: Usage | None) -> float:
+    """Return the sort key of money, the most first."""
+    return -float(usage.cost_usd or 0) if usage is not None else 0.0
 
 
 def own_usage(state: State, task: Task) -> Usage | None:

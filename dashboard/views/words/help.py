@@ -1,4 +1,4 @@
-"""The parts of the help that do not come from actions: navigation keys, glyphs, and the meaning of columns."""
+"""The parts of the help that do not come from actions: navigation keys and glyphs."""
 
 MOVES = (
     ("1 – 9, 0", "go to a screen"),
@@ -29,74 +29,13 @@ STATES = (
     "         ? in doubt   ✓ done   ✕ failed   ■ cancelled   – skipped",
     "both     ⚑ asks a person   ◔ waits for what it delegated",
 )
-COLUMNS = {
-    "ABOUT": "what kind of thing needs you: a question, a failure, a doubt, an approval",
-    "AGE": "how long it has been waiting for you",
-    "AGENT": "an agent by its name; ├ └ say under which supervisor; of a task the one that works on it",
-    "AGO": "how long before the newest event it was",
-    "ANSWERS": "what can be answered; enter asks which",
-    "ASKED": "when the question was asked",
-    "AT": "when it happened, by the clock of the engine",
-    "BUSY": "how much of the time that is shown it was at work",
-    "BUSY, 2 MIN": "its share of the slot at work in the last two minutes, the newest at the right",
-    "CAN": "its specialties: what work asks for",
-    "COMMAND": "what was asked for, as the command line that does the same",
-    "COST": "what models took, in US dollars; – where no price is known",
-    "DATABASE": "the file of the team",
-    "DEFAULT": "what happens without an answer in time",
-    "DONE": "of an agent or a team: attempts that ended well",
-    "DUE": "time left until the deadline",
-    "ENDED": "how an engine ended, and for how long none led",
-    "ENGINE": "who works on the team now",
-    "ENTER": "what enter does with the row",
-    "FAIL": "of an agent or a team: attempts that failed; of a run: tasks that failed after all retries",
-    "FOR": "how long an engine has led, or led",
-    "GEN": "generation of an agent: each swap adds one",
-    "ID": "its id in commands",
-    "KIND": "the event as the journal calls it; kind:… filters by it",
-    "LAG": "age of an engine's last heartbeat",
-    "LAST 60 s": "how busy it was in the last minute; ◆ swap, ◇ strategy, ✕ failure, ‖ pause, ⚑ question",
-    "LEFT": "how long a run may still take, from how many of its tasks ended in its time; "
-    "⚑ asks where all that is left waits for you",
-    "NEWEST EVENT": "when something last happened in the team",
-    "NOW": "what it works on, or how much of its run is done; ≤ where more tasks may come",
-    "OF": "what the question is about",
-    "OK": "share of the attempts that ended well",
-    "OUTCOME": "✓ applied, ✕ refused and why, ↶ undone",
-    "OUTPUT": "the output of a run, or its state",
-    "P50": "median time that an agent itself worked on a task, without what it waited for others or a person",
-    "P95": "of a window: on 95 of 100 tasks it worked less",
-    "PID": "the process of an engine",
-    "PRI": "priority, 0 the most urgent to 9",
-    "PROGRESS": "share of the tasks that have ended; of a run that is over, share of those that are done",
-    "QUESTION OR PROBLEM": "what is asked, or what is wrong",
-    "QUEUE": "tasks that could begin and wait for this agent",
-    "REQUEST": "what was asked for",
-    "ROLE": "in what role the command was sent: viewer or operator",
-    "RUN": "the request that a task belongs to",
-    "SEQ": "number of an event in the journal; :at SEQ goes there",
-    "SHARE": "its part of the time at work of all agents in the window",
-    "SINCE": "when it began",
-    "SIZE": "of the file, or of the stored state",
-    "STATE": "glyph and word; below they are explained",
-    "STRATEGY": "how the supervisor divides the request",
-    "TASK": "a piece of work of a run",
-    "TASKS": "how many tasks of a run have ended, of all there are",
-    "TEAM": "its first supervisor",
-    "TIME A TASK": "how long it worked on its last tasks, the newest at the right; ◆ is a swap",
-    "TO": "the supervisor that got the request",
-    "TOKEN": "number of the engine: each one that begins to lead adds one",
-    "TOKENS": "what models read and wrote",
-    "TOOK": "how long it took, or has taken so far",
-    "TRY": "attempts so far, where there were several",
-    "UNDER": "its supervisor",
-    "VERSION": "of the program that the engine runs",
-    "WHAT": "● the newest state, ▾ a snapshot, ▣ an archive, ◫ a fork",
-    "WHAT HAPPENED": "the event in a sentence",
-    "WHO": "who sent the command, and by what program",
-    "WHY, OR HOW FAR": "why a task waits, or what it says of its progress",
-}
-"""The meaning of a column, by its heading."""
+STATE_MEANING = "glyph and word; below they are explained"
+AT_MEANING = "when it happened, by the clock of the engine"
+SEQ_MEANING = "number of an event in the journal; :at SEQ goes there"
+TOKENS_MEANING = "what models read and wrote"
+COST_MEANING = "what models took, in US dollars; – where no price is known"
+P50_MEANING = "median time that an agent itself worked on a task, without what it waited for others or a person"
+"""Meanings of columns that several lists have."""
 SETTINGS = "keys of your own, colours, motion, and how you are called: in"
 NEEDS_YOU = (
     "⚑ 2 need you in the header counts the rows of the Inbox: questions, agents and teams in error, tasks that failed "
