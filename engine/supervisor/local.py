@@ -3,8 +3,8 @@
 A command goes to the engine if one runs, otherwise to the offline journal.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection, Iterable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -15,13 +15,12 @@ from anyio.abc import TaskStatus
 from engine.core import commands
 from engine.core.decide.teams.settings import check_teams_complete
 from engine.core.events import Event
-from engine.core.queries.team.code import specs_of
 from engine.core.records.records import JsonValue
 from engine.core.records.values import StoredValue
-from engine.core.signals import AgentUnusable, AgentUsable, Signal, StateReady
-from engine.core.specs.spec import AgentSpec, spec_hash
-from engine.core.state import Agent, RunSummary, State
-from engine.errors import BoundElsewhere, CommandRefusedError, HostStopped, NotEmpty, Unusable
+from engine.core.signals import StateReady
+from engine.core.specs.spec import AgentSpec
+from engine.core.state import RunSummary, State
+from engine.errors import HostStopped, NotEmpty
 from engine.host.host import Host
 from engine.host.journal_writer import load_state
 from engine.host.pending_commands import Applied
@@ -34,6 +33,7 @@ from engine.supervisor.adoption import Adoption, tree_of
 from engine.supervisor.callables import Callables
 from engine.supervisor.node import EngineLink, Make, SupervisorNode, checked_command, translate_refusals
 from engine.supervisor.offline import OfflineJournal, find_finished_run, records_of, text_in
+from engine.supervisor.program_members import ProgramMembers, brought_specs
 from engine.supervisor.shared import CommandQueue, LoopGuard, SharedResource
 from engine.trusted_code.trust import user_list
 from store import Durability, Record, Store, open_store
@@ -72,19 +72,15 @@ class LocalEngine(EngineLink):
         clock: Clock | None = None,
     ) -> None:
         installed_strategies()  # the team may name one before an engine runs
-        self.callables = Callables()
+        self._members = ProgramMembers(team, on_file=store is not None, on_conflict=on_conflict)
+        self.callables = self._members.callables
         for callables in joining:
             self.callables.adopt_all(callables)
-        self._new_adoption = partial(Adoption, self.callables, declares=store is not None, on_conflict=on_conflict)
-        self._adoption = self._new_adoption()
         self._store = None if store is None else store.absolute()
         self._folder = Path.cwd()
         self._open = partial(open_store, durability=durability, accept_loss=accept_loss)
         self._clock = clock
         self._name = team.team.name
-        self._declared_team = team
-        self._undeclared = None if store is None else team
-        """The team, until it has been declared to the file."""
         self._offline = OfflineJournal()
         self.nodes: list[SupervisorNode] = []
         """The program's supervisors, which are views on this engine."""
@@ -94,7 +90,6 @@ class LocalEngine(EngineLink):
         self._guard = LoopGuard(f"supervisor {self._name!r}", instead=instead)
         self._shared = SharedResource(self._run_engine, self._guard)
         self._pending = CommandQueue()
-        self._checked: set[str] = set()
         self.is_complete = False
         """True once the program's description was complete; from then on settings must not name missing members."""
         self._decide_offline(team)
@@ -138,7 +133,7 @@ class LocalEngine(EngineLink):
 
     def is_ours(self, member_id: str) -> bool:
         """Return whether this program made or adopted a member; others were left by an earlier program."""
-        return self._adoption.is_ours(member_id)
+        return self._members.adoption.is_ours(member_id)
 
     def add_nodes(self, nodes: Iterable[SupervisorNode]) -> None:
         """Add supervisors of the program that are in the state already."""
@@ -199,11 +194,11 @@ class LocalEngine(EngineLink):
     async def order(self, make: Make) -> Applied:
         """Execute a command, offline while idle, otherwise by an engine; its specs may contain callables."""
         if self._is_idle:
-            specs = _specs_of(self.state, command := checked_command(make))
+            specs = brought_specs(self.state, command := checked_command(make))
             # A command that makes work, or brings code that only an engine can check, needs an engine.
             if not isinstance(command, _ENGINE_COMMANDS) and all(spec.run_in != "process" for spec in specs):
                 for spec in specs:
-                    await self._check(self.callables.with_references(spec))
+                    await self._members.check(self.callables.with_references(spec))
                 with self._guard.lock:
                     if self._is_idle:  # checked again: another task may have started an engine during the await
                         return self._decide_offline(checked_command(make))
@@ -211,7 +206,7 @@ class LocalEngine(EngineLink):
 
     async def send(self, command: commands.Command) -> Applied:
         """Send a checked command to the running engine."""
-        return await self._order_from(self._running_host(), command)
+        return await self._members.order_from(self._running_host(), command)
 
     def post(self, make: Make) -> None:
         """Send a command without waiting; only from the engine's event loop."""
@@ -220,11 +215,11 @@ class LocalEngine(EngineLink):
         with self._guard.lock:
             command = make()
             if self._is_idle:
-                for spec in _specs_of(self.state, command):
+                for spec in brought_specs(self.state, command):
                     self.callables.check_code(spec)
                 self._decide_offline(command)
                 return
-        self._check_kinds(command)
+        self._members.check_kinds(self.state, command)
         self._pending.put(make)
 
     async def flush(self) -> None:
@@ -237,51 +232,7 @@ class LocalEngine(EngineLink):
         return self._store is None and not (self._guard.users or self._offline.state.runs or self._pending)
 
     def _decide_offline(self, command: commands.Command) -> Applied:
-        return self._decide(self._offline, self._adoption, command)
-
-    def _decide(
-        self, journal: OfflineJournal, adoption: Adoption, command: commands.Command, *, settings: bool = True
-    ) -> Applied:
-        outcome = Applied(journal.state.seq, "already exists", {})
-        for replacement in adoption.commands(journal.state, command, settings=settings):
-            self._check_kinds(replacement)
-            outcome = journal.order(replacement, self._now_ms())
-        return outcome
-
-    async def _order_from(self, host: Host, command: commands.Command) -> Applied:
-        outcome = Applied(host.state.seq, "already exists", {})
-        for replacement in self._adoption.commands(host.state, command):
-            host.bind(self.callables.by_reference)
-            for spec in _specs_of(host.state, replacement):
-                await self._check(spec, host)
-            outcome = await host.order(replacement)
-        host.bind(self.callables.by_reference)
-        if isinstance(command, commands.AddAgent | commands.AddSupervisor):
-            await self._clear_errors(host, {spec.name for spec in _specs_of(host.state, command)})
-        return outcome
-
-    async def _clear_errors(self, host: Host, names: Collection[str]) -> None:
-        """Clear the error of agents whose code arrived when they were adopted."""
-        for agent in list(host.state.agents.values()):
-            if (agent.error is not None or agent.away) and self.is_ours(agent.id):
-                try:
-                    await self.callables.check_usable(host.state.spec_of(agent), host.processes)
-                except BoundElsewhere:
-                    continue  # its spec was changed since the declaration, and the new code is not in this program
-                except Unusable:
-                    if agent.name in names:
-                        raise
-                    continue
-                await _signal_and_wait(host, AgentUsable(agent_id=agent.id, generation=agent.generation))
-
-    def _check_kinds(self, command: commands.Command) -> None:
-        for spec in _specs_of(self.state, command):
-            self.callables.check_kind(spec)
-
-    async def _check(self, spec: AgentSpec, host: Host | None = None) -> None:
-        if (key := spec_hash(spec)) not in self._checked:
-            await self.callables.check_usable(spec, None if host is None else host.processes)
-            self._checked.add(key)
+        return self._members.decide(self._offline, command, self._now_ms())
 
     def _now_ms(self) -> int:
         if self._clock is None:
@@ -298,10 +249,10 @@ class LocalEngine(EngineLink):
             CommandRefusedError: If the core refuses the state.
             StoreError: If the file cannot be opened or written.
         """
-        if self._guard.users or not (self.is_untouched if self._store is None else self._undeclared is not None):
+        if self._guard.users or not (self.is_untouched if self._store is None else not self._members.is_declared):
             raise NotEmpty(self._name)
         if self._store is None:
-            self._offline, self._adoption = self._merge_state(signal, OfflineJournal())
+            self._offline, self._members.adoption = self._merge_state(signal, OfflineJournal())
         else:
             async with self._open(self._store) as store:
                 state = await load_state(store)
@@ -309,16 +260,16 @@ class LocalEngine(EngineLink):
                     raise NotEmpty(self._name)
                 journal, adoption = self._merge_state(signal, OfflineJournal(state))
                 await journal.append_to(store)
-            self._offline.state, self._adoption, self._undeclared = journal.state, adoption, None
+            self._offline.state, self._members.adoption, self._members.is_declared = journal.state, adoption, True
         self._find_nodes(self._offline.state)
 
     def _merge_state(self, signal: StateReady, journal: OfflineJournal) -> tuple[OfflineJournal, Adoption]:
         """Return journal and adoption of a checked state with the program's declarations on top."""
         declaration = tree_of(self._offline.state, self._offline.state.roots[0], self.callables)
         journal.decide(signal, self._now_ms())
-        adoption = self._new_adoption()
-        adoption.mark_all_members(journal.state)
-        self._decide(journal, adoption, commands.AddSupervisor(parent=None, team=declaration), settings=False)
+        adoption = self._members.make_adoption(journal.state)
+        command = commands.AddSupervisor(parent=None, team=declaration)
+        self._members.decide(journal, command, self._now_ms(), adoption=adoption, settings=False)
         return journal, adoption
 
     @asynccontextmanager
@@ -332,8 +283,13 @@ class LocalEngine(EngineLink):
         async with self._open(self._store or ":memory:") as store:
             if self._store is None:
                 await self._offline.append_to(store)
-            elif self._undeclared is not None:
-                await self._bind_members(store, self._undeclared)
+            elif not self._members.is_declared:
+                state = await load_state(store)
+                self._members.adoption.mark_all_members(state)
+                if self._members.is_team_in(state):
+                    self._offline.state = state
+                    self._find_nodes(state)
+                    self._members.bind_ahead(state, self.posted)
             host = Host(
                 store,
                 clock=self._clock,
@@ -347,24 +303,15 @@ class LocalEngine(EngineLink):
                 self._host = None
                 await self._keep_state(store, host)
 
-    async def _bind_members(self, store: Store, team: commands.AddSupervisor) -> None:
-        """Read what a file holds before its engine starts, and bind the program's callables to members in it."""
-        state = await load_state(store)
-        self._adoption.mark_all_members(state)
-        if any(root.name == team.team.name for root in state.roots):
-            self._offline.state = state
-            self._find_nodes(state)
-            for command in (team, *self.posted):
-                with suppress(CommandRefusedError):  # raised again when it is carried out
-                    self._adoption.bind_ahead(state, command)
-
     async def _run_host(self, host: Host, ready: Callable[[], None], stop: anyio.Event) -> None:
         host_done = anyio.Event()
         async with anyio.create_task_group() as group:
             await group.start(self._run_until_stopped, host, stop, host_done)
-            await self._declare_team(host)
+            if await self._members.declare(host, self._offline.state):
+                self._find_nodes(host.state)
+            await self._members.check_agents(host)
             self._host = host
-            await group.start(self._pending.run, partial(self._order_from, host))
+            await group.start(self._pending.run, partial(self._members.order_from, host))
             ready()
             await stop.wait()
             await host.stop("the program is done")
@@ -382,39 +329,6 @@ class LocalEngine(EngineLink):
             host_done.set()
             stop.set()
 
-    async def _declare_team(self, host: Host) -> None:
-        """Declare the team to a file, once; check that every agent of the program can work.
-
-        Where others have worked on the file since, it is declared again if they gave an agent of ours their own code.
-        """
-        if self._undeclared is None and self._store is not None:
-            self._adoption.mark_new_members(self._offline.state, host.state)
-            if any(self._is_code_replaced(agent) for agent in host.state.agents.values()):
-                self._adoption.mark_all_members(host.state)
-                self._undeclared = self._declared_team
-        if self._undeclared is not None:
-            await self._order_from(host, self._undeclared)
-            self._undeclared = None
-            self._find_nodes(host.state)
-        for agent in list(host.state.agents.values()):
-            if agent.away and not self.is_ours(agent.id):
-                continue
-            try:
-                await self._check(host.state.spec_of(agent), host)
-            except Unusable as unusable:
-                if agent.away and isinstance(unusable, BoundElsewhere):
-                    continue  # its work waits; the rest of the team goes on
-                if self.is_ours(agent.id):
-                    raise
-                # Before any work is assigned: the engine's own check of its agents takes a while.
-                signal = AgentUnusable(agent_id=agent.id, generation=agent.generation, error=unusable.reason)
-                await _signal_and_wait(host, signal)
-
-    def _is_code_replaced(self, agent: Agent) -> bool:
-        """Return whether another program has given an agent of ours code that only that one has."""
-        before = self._offline.state.agents.get(agent.id)
-        return agent.away and self.is_ours(agent.id) and before is not None and before.spec != agent.spec
-
     async def _keep_state(self, store: Store, host: Host) -> None:
         if self._store is None:
             with anyio.CancelScope(shield=True):
@@ -426,24 +340,3 @@ class LocalEngine(EngineLink):
         if self._host is None:
             raise self._shared.end_error()
         return self._host
-
-
-async def _signal_and_wait(host: Host, signal: Signal) -> None:
-    """Return once the core has decided a signal and that is on disk."""
-    if host.stopped is not None:
-        raise HostStopped(host.stopped)
-    decided_event = anyio.Event()
-    host.signal(signal, lambda error: decided_event.set())
-    await decided_event.wait()
-
-
-def _specs_of(state: State, command: commands.Command) -> list[AgentSpec]:
-    """Return every spec that a command brings to work, also by its name in the registry."""
-    if isinstance(command, commands.RegisterSpec):
-        return []
-    if isinstance(command, commands.SwapAgents):
-        return [spec for swap in command.swaps for spec in _specs_of(state, swap)]
-    if isinstance(command, commands.AddAgent | commands.SwapAgent) and command.spec is None:
-        key = state.registry.get(command.registered or "")
-        return [] if key is None else [state.specs[key]]
-    return specs_of(command)
