@@ -11,8 +11,9 @@ from dashboard.views.changes.bulk import plan_cancel
 from dashboard.views.changes.targets import Target, receiver
 from dashboard.views.drawing.facts import to_cells
 from dashboard.views.drawing.rows import Cell, labelled
+from dashboard.views.facts.supervisor import alert_facts, hand_over_facts
 from dashboard.views.measures.limits import limit_facts
-from dashboard.views.words.amounts import duration, pluralize
+from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.keyed import fill_keys
 from dashboard.views.words.parsers import (
     LineQuestion,
@@ -28,7 +29,6 @@ from engine.core import commands
 from engine.core.commands import Command
 from engine.core.errors import BadValue
 from engine.core.queries.targets import at, find_member
-from engine.core.queries.team.tree import depth_of, mean_ms_of
 from engine.core.records.records import JsonValue
 from engine.core.specs.options import AGEING_S, BALANCES
 from engine.core.state import State
@@ -112,15 +112,8 @@ def _current_settings(state: State, supervisor_id: str, now_ms: int) -> Sequence
         ("preempt", preempt, "when an urgent task takes a slot: step, now, never"),
     )
     lines = [Cell(f"{value!s:<12} {about}", "", f"{key:<14}") for key, value, about in rows]
-    lines += to_cells(limit_facts(state, supervisor.id, now_ms=now_ms), wide=14)
-    if supervisor.restarts_ms:
-        text = f"{pluralize(len(supervisor.restarts_ms), 'time')} within the period that is counted"
-        lines.append(Cell(text, "warn", f"{'restarts':<14}"))
-    took_ms = mean_ms_of(supervisor)
-    if took_ms is not None:
-        text = f"{duration(took_ms)} a request besides the work below it, on level {depth_of(state, supervisor)}"
-        lines.append(Cell(text, "muted", f"{'hand-over':<14}"))
-    return lines
+    limits = limit_facts(state, supervisor.id, now_ms=now_ms)
+    return [*lines, *to_cells([*limits, *alert_facts(supervisor), *hand_over_facts(supervisor)], wide=14)]
 
 
 def _settings_command(supervisor_id: str, text: str, _now_ms: int) -> Command | None:

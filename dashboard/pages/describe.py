@@ -8,7 +8,7 @@ from dashboard.reading.newest import Newest
 from dashboard.views.drawing.raw import object_of
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.event_log import Entry
-from dashboard.views.facts.pages import History, agent_page, entity_page, run_page, task_page
+from dashboard.views.facts.pages import History, agent_page, entity_page, run_page, supervisor_page, task_page
 from dashboard.views.facts.prompt import prompt_of, prompt_text
 from dashboard.views.facts.step_table import steps_among
 from dashboard.views.view_state import ViewState
@@ -38,6 +38,8 @@ class DescribeScreen(FindingScreen):
             )
         if key in state.runs or state.summary(key) is not None:
             return run_page(state, key, texts, now_ms=now_ms, working=view.working)
+        if (supervisor := state.supervisors.get(key)) is not None:
+            return supervisor_page(state, supervisor, view.counts, history, now_ms=now_ms, activity=view.activity)
         subject = object_of(state, key)
         if subject is not None and key not in state.tasks:
             return entity_page(subject, history)

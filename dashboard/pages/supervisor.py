@@ -15,13 +15,13 @@ from dashboard.frame.table_screen import SORTS
 from dashboard.reading.newest import Newest
 from dashboard.views.arrangement import PANE_MIN_COLUMNS
 from dashboard.views.changes.targets import Target, target_of
-from dashboard.views.drawing.facts import to_row
+from dashboard.views.drawing.facts import in_groups, to_row
 from dashboard.views.drawing.graph_slot import GraphSlot
 from dashboard.views.drawing.lines import Line, Span, indent
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.drawing.sorting import DOWN, UP, Sorting
 from dashboard.views.event_log import Entry
-from dashboard.views.facts.supervisor_pane import supervisor_facts, supervisor_figures, supervisor_side
+from dashboard.views.facts.supervisor_pane import facts_of, head_lines, supervisor_side
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.meters import Meters
 from dashboard.views.measures.progress import Progress, ProgressCache
@@ -146,8 +146,9 @@ class SupervisorScreen(PageScreen):
         progress = self._progresses.of(view).get(self._key, Progress())
         pane_data = self._remembered.pane_data(self._key, view)
         room = self.size.width - 2
-        figures = to_row(supervisor_figures(pane_data, supervisor), room)
-        head = [*supervisor_facts(pane_data, supervisor, progress, room), figures]
+        facts = facts_of(pane_data, supervisor)
+        figures = to_row(in_groups(facts, "figures", "hand-over", "tokens", "cost"), room)
+        head = [*head_lines(pane_data, facts, supervisor, progress, room), figures]
         facts_shown.show([indent(line) for line in head])
         stacked = not self.has_class("-beside")  # then there is no line between it and the members
         width, height = side.size.width + stacked, side.size.height

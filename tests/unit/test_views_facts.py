@@ -8,12 +8,15 @@ from dashboard.views.drawing.lines import Line, Span, cell_width
 from dashboard.views.facts.agent import agent_facts
 from dashboard.views.facts.agent_page import facts_lines
 from dashboard.views.facts.agent_pane import PaneData, agent_pane
-from dashboard.views.facts.pages import agent_page
+from dashboard.views.facts.pages import agent_page, supervisor_page
+from dashboard.views.facts.supervisor import supervisor_facts
+from dashboard.views.facts.supervisor_pane import supervisor_pane, supervisor_side
 from dashboard.views.graph.details import node_details
 from dashboard.views.graph.nodes import Sight
 from dashboard.views.graph.subject import graph_of
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import make_digest
+from dashboard.views.measures.progress import Progress
 from dashboard.views.words.names import Names
 from engine.core.state import Agent, Probation
 from tests.pilot.scene import NOW_MS
@@ -122,3 +125,36 @@ def test_every_place_shows_what_is_known_of_an_agent_in_the_same_words(name: str
     said = "\n".join(f"{cell.lead.strip()} {cell.text}" for cell in described)
     assert [fact.label for fact in facts if fact.text.strip() not in said] == []
     assert [fact.label for fact in facts if fact.group in groups["page"] and fact.more not in said] == []
+
+
+@pytest.mark.parametrize("name", ["chief", "books", "deeper", "night"])
+def test_every_place_shows_what_is_known_of_a_supervisor_in_the_same_words(name: str) -> None:
+    work = trouble()
+    team = next(one for one in work.state.supervisors.values() if one.name == name)
+    team.hand_overs, team.hand_over_ms, team.max_agents = 2, 2_400, 7  # type: ignore[misc]
+    state, counts, activity = work.state, make_digest(work.state), Activity.of(work.state, work.journal)
+    facts = supervisor_facts(state, team, counts, now_ms=NOW_MS, activity=activity)
+    sight = Sight(state=state, counts=counts, now_ms=NOW_MS, activity=activity)
+    drawn = graph_of(sight, "team")
+    node = next(node for node in drawn.nodes if node.about == team.id)
+    data = PaneData(state, counts, {}, Names(), activity, NOW_MS)
+    told = {
+        "pane": supervisor_pane(data, team, Progress(), 400, 60),
+        "page": supervisor_side(data, team, (), 400, 60),
+        "graph": node_details(sight, drawn, node, width=1_000),
+    }
+    groups = {
+        "pane": ("state", "strategy", "settings", "limits"),
+        "page": ("strategy", "settings", "limits"),
+        "graph": ("state", "strategy", "figures", "hand-over", "alerts"),
+    }
+    described = supervisor_page(state, team, counts, (), now_ms=NOW_MS, activity=activity)
+
+    assert [
+        (place, fact.label)
+        for place, shown in groups.items()
+        for fact in in_groups(facts, *shown)
+        if fact.text not in "\n".join(map(text_of, told[place]))
+    ] == []
+    said = "\n".join(f"{cell.lead.strip()} {cell.text}" for cell in described)
+    assert [fact.label for fact in facts if fact.text not in said or fact.more not in said] == []

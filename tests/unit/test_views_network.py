@@ -16,7 +16,7 @@ from dashboard.views.arrangement import (
     arrange,
     max_tree_lines,
 )
-from dashboard.views.drawing.facts import to_row
+from dashboard.views.drawing.facts import in_groups, to_row
 from dashboard.views.drawing.lines import Line, cell_width
 from dashboard.views.drawing.sections import wrap_end
 from dashboard.views.drawing.sorting import Sorting
@@ -25,9 +25,9 @@ from dashboard.views.facts.agent import state_of_agent
 from dashboard.views.facts.agent_pane import PaneData, agent_pane, oldest_in_queue, oldest_of_queues
 from dashboard.views.facts.supervisor import now_of_supervisor
 from dashboard.views.facts.supervisor_pane import (
+    facts_of,
     member_lines,
     progress_line,
-    supervisor_figures,
     supervisor_pane,
     supervisor_side,
 )
@@ -435,8 +435,9 @@ def test_figures_of_a_supervisor_count_what_waits_below_it_and_none_is_cut() -> 
     world.order(Submit(request="go"))
     sight, chief = seen(world), world.state.roots[0]
 
-    whole = texts([to_row(supervisor_figures(sight, chief), 120)])[0]
-    short = texts([to_row(supervisor_figures(sight, chief), 60)])[0]
+    figures = in_groups(facts_of(sight, chief), "figures")
+    whole = texts([to_row(figures, 120)])[0]
+    short = texts([to_row(figures, 60)])[0]
 
     assert "waiting 1   teams below 1" in whole
     assert whole.startswith(short)

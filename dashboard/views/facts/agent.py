@@ -14,15 +14,14 @@ from dashboard.views.facts.work import describe_progress, waiting_reason
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.limits import limit_facts
+from dashboard.views.measures.usage import usage_facts
 from dashboard.views.words.amounts import (
     ago,
     count,
     describe_usage,
     duration,
-    is_known,
     median,
     moment,
-    money,
     percent,
     pluralize,
     remaining,
@@ -65,7 +64,8 @@ def agent_facts(
         *_head(state, agent, counts, activity, events, now_ms),
         *_program(spec),
         *_place(state, agent, spec),
-        *_usage(state, agent, events),
+        *usage_facts(agent.usage),
+        *_turns(state, agent, events),
         *_figures(agent, counts, live, activity, now_ms),
         *_alerts(state, agent, now_ms),
         *limit_facts(state, agent.id, now_ms=now_ms),
@@ -129,15 +129,8 @@ def _place(state: State, agent: Agent, spec: AgentSpec) -> Iterator[Fact]:
         yield Fact("before", name, "muted", "before", more=fill_keys("<rollback:B> rolls it back"))
 
 
-def _usage(state: State, agent: Agent, events: Sequence[Event]) -> Iterator[Fact]:
-    """Yield the tokens and the cost of an agent, and what the last turns of its model say."""
-    usage = agent.usage
-    if is_known(usage):
-        yield Fact("in", count(usage.tokens_in), "strong", "tokens", rank=1)
-        yield Fact("out", count(usage.tokens_out), "strong", "tokens", rank=1)
-        if usage.tokens_cached:
-            yield Fact("cached", count(usage.tokens_cached), "strong", "tokens", rank=8)
-        yield Fact("cost", money(usage), "strong", "cost", rank=2)
+def _turns(state: State, agent: Agent, events: Sequence[Event]) -> Iterator[Fact]:
+    """Yield what the last turns of the model of an agent say."""
     own_steps = (event for event in events if isinstance(event, StepRecorded) and event.agent_id == agent.id)
     turns = [step for step in own_steps if step.what == "model"]
     paces = [1000 * (turn.usage.tokens_out or 0) / turn.duration_ms for turn in turns if turn.duration_ms > 0]

@@ -11,6 +11,7 @@ from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.facts.agent import agent_facts
 from dashboard.views.facts.spec_fields import spec_lines
 from dashboard.views.facts.steps import latest_steps, live_cells, step_cells
+from dashboard.views.facts.supervisor import supervisor_facts
 from dashboard.views.facts.work import describe_progress, time_taken, waiting_reason
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
@@ -32,7 +33,7 @@ from engine.core.queries.targets import at
 from engine.core.records.values import Usage, as_text
 from engine.core.scheduler.waiting import ready_in
 from engine.core.specs.options import DEFAULT_PRIORITY
-from engine.core.state import Run, State, Task
+from engine.core.state import Run, State, Supervisor, Task
 
 BLANK = Cell("")
 MAX_AGENT_STEPS = 6
@@ -74,6 +75,29 @@ def agent_page(
     says = any(f"{key}:{task_id}" in live for task_id in agent.running for key in ("output", "thought", "call"))
     cells += [*at_work, *spec] if says else [*spec, *at_work]
     cells += _section("LAST STEPS", step_cells(latest_steps(events, MAX_AGENT_STEPS)))
+    return [*cells, BLANK, Cell("LAST EVENTS", "muted"), *_history(history)]
+
+
+def supervisor_page(
+    state: State,
+    supervisor: Supervisor,
+    counts: Digest,
+    history: History,
+    *,
+    now_ms: int,
+    activity: Activity | None = None,
+) -> list[Cell]:
+    """Return the page of a supervisor; `activity` as in `supervisor_facts`."""
+    facts = supervisor_facts(state, supervisor, counts, now_ms=now_ms, activity=activity)
+    cells = [
+        labelled("supervisor", f"{supervisor.name}  ({at(supervisor.id)})", "strong"),
+        *to_cells(in_groups(facts, "state", "place", "strategy")),
+        to_cell("work", in_groups(facts, "figures")),
+    ]
+    if usage := in_groups(facts, "tokens", "cost"):
+        cells.append(to_cell("usage", usage))
+    cells += to_cells(in_groups(facts, "hand-over", "limits", "alerts"))
+    cells += [BLANK, Cell("SETTINGS", "muted"), *to_cells(in_groups(facts, "settings", "options"))]
     return [*cells, BLANK, Cell("LAST EVENTS", "muted"), *_history(history)]
 
 

@@ -1,36 +1,144 @@
 """What is known of a supervisor, worded once for every place that shows it."""
 
+from collections.abc import Iterator
+
+from dashboard.views.drawing.facts import Fact
 from dashboard.views.drawing.rows import Cell
+from dashboard.views.facts.spec_fields import format_value
+from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
-from dashboard.views.words.amounts import pluralize
-from dashboard.views.words.glyphs import SUSPENDED, task_mark
-from engine.core.queries.team.tree import supervisors_from
+from dashboard.views.measures.limits import limit_facts
+from dashboard.views.measures.usage import usage_facts
+from dashboard.views.words.amounts import ago, count, duration, percent, pluralize
+from dashboard.views.words.field_names import field_label
+from dashboard.views.words.glyphs import AGENT, SUSPENDED, Mark, task_mark
+from engine.core.queries.team.tree import depth_of, inherited_option, mean_ms_of, subtree_of, supervisors_from
+from engine.core.records.records import fields, names
 from engine.core.scheduler.waiting import describe_stuck_slots
-from engine.core.state import State, Supervisor, Task
+from engine.core.specs.options import SupervisorOptions
+from engine.core.state import AgentStatus, State, Supervisor, Task
 
 MAX_PLAN_NODES = 6
 """Nodes of a graph that are listed in one line."""
 _MAX_STATE_WIDTH = 8
 """Cells for the number of busy agents in a column."""
+_OTHER_SETTINGS = ("participants", "auto_discover", "max_matches", "default_agent", "max_agents", "aggregator")
+_SETTINGS = {field.name: field.default for field in fields(Supervisor) if field.name in _OTHER_SETTINGS}
+"""Settings that are only described, with their defaults."""
+_OPTIONS = [name for name in names(SupervisorOptions) if name not in ("lead", "strategies", "on_failure", "balance")]
+"""Options that are only described."""
+
+
+def supervisor_facts(
+    state: State, supervisor: Supervisor, counts: Digest, *, now_ms: int, activity: Activity | None = None
+) -> list[Fact]:
+    """Return all that is known of a supervisor, in groups.
+
+    Args:
+        activity: The recent activity of the team; None leaves out when the strategy was switched.
+    """
+    switched_ms = activity.switched_ms.get(supervisor.id) if activity is not None else None
+    return [
+        *_head(state, supervisor, counts),
+        Fact("strategy", supervisor.mode, "accent", "strategy"),
+        *([Fact("switched", ago(now_ms - switched_ms), "accent", "strategy")] if switched_ms is not None else []),
+        *_figures(state, supervisor, counts),
+        *hand_over_facts(supervisor),
+        *usage_facts(supervisor.usage),
+        *_settings(state, supervisor),
+        *_options(supervisor),
+        *alert_facts(supervisor),
+        *limit_facts(state, supervisor.id, now_ms=now_ms),
+    ]
+
+
+def _head(state: State, supervisor: Supervisor, counts: Digest) -> Iterator[Fact]:
+    cell = state_of_supervisor(supervisor, counts)
+    yield Fact("state", f"{cell.text} at work" if cell.tone == "busy" else cell.text, cell.tone, "state")
+    if supervisor.parent_id in state.supervisors:
+        text = f"{state.supervisors[supervisor.parent_id].name}, on level {depth_of(state, supervisor)}"
+        yield Fact("under", text, group="place")
+    members = [state.agents.get(member_id) or state.supervisors.get(member_id) for member_id in supervisor.members]
+    if members:
+        yield Fact("members", ", ".join(member.name for member in members if member is not None), group="place")
+
+
+def _figures(state: State, supervisor: Supervisor, counts: Digest) -> Iterator[Fact]:
+    ended = supervisor.done + supervisor.failed
+    yield Fact("done", count(supervisor.done), "strong", "figures")
+    yield Fact("failed", count(supervisor.failed), "strong", "figures")
+    yield Fact("ok", percent(supervisor.done / ended if ended else None), "strong", "figures")
+    yield Fact("attempts", count(supervisor.begun), "strong", "figures")
+    yield Fact("waiting", count(counts.waiting_of[supervisor.id]), "strong", "figures")
+    yield Fact("teams below", count(sum(1 for _ in subtree_of(state, supervisor)) - 1), "strong", "figures")
+
+
+def hand_over_facts(supervisor: Supervisor) -> Iterator[Fact]:
+    """Yield what a request through a supervisor takes on average, where that was measured."""
+    if (took_ms := mean_ms_of(supervisor)) is not None:
+        more = "for each request, besides the work below it"
+        yield Fact("hand-over", duration(took_ms), "strong", "hand-over", more=more)
+
+
+def _settings(state: State, supervisor: Supervisor) -> Iterator[Fact]:
+    """Yield the settings that matter most, also inherited ones."""
+    yield Fact("at once", count(supervisor.max_parallel), group="settings")
+    yield Fact(field_label("aggregation"), supervisor.aggregation, group="settings")
+    if supervisor.options.lead:
+        yield Fact("lead", supervisor.options.lead, group="settings")
+    chain = inherited_option(state, supervisor, "on_failure", ())
+    text = format_value(chain) if chain else "as each agent says"
+    yield Fact(field_label("on_failure"), text, group="settings")
+    if (balance := inherited_option(state, supervisor, "balance", None)) is not None:
+        yield Fact("balance", balance, group="settings")
+    if supervisor.options.strategies:
+        yield Fact(field_label("strategies"), format_value(dict(supervisor.options.strategies)), group="settings")
+
+
+def _options(supervisor: Supervisor) -> Iterator[Fact]:
+    """Yield the other settings that are not at their default."""
+    settings = [(name, getattr(supervisor, name)) for name in _SETTINGS]
+    options = [(name, getattr(supervisor.options, name)) for name in _OPTIONS]
+    changed = [(name, value) for name, value in settings if value != _SETTINGS[name]]
+    changed += [(name, value) for name, value in options if value not in (None, {}, ())]
+    for name, value in changed:
+        yield Fact(field_label(name), format_value(value), group="options")
+
+
+def alert_facts(supervisor: Supervisor) -> Iterator[Fact]:
+    """Yield the problems of a supervisor."""
+    if supervisor.error is not None:
+        yield Fact("error", supervisor.error, "error", "alerts")
+    if supervisor.restarts_ms:
+        more = "within the period that is counted"
+        yield Fact("restarts", count(len(supervisor.restarts_ms)), "warn", "alerts", more=more)
+
+
+def supervisor_mark(supervisor: Supervisor, counts: Digest) -> Mark:
+    """Return the mark of a supervisor: that of its problem, or busy while agents below it are at work."""
+    if supervisor.error is not None:
+        return AGENT[AgentStatus.ERROR]
+    if supervisor.leaving is not None:
+        return Mark("◐", "leaving", "draining")
+    if supervisor.paused:
+        return AGENT[AgentStatus.PAUSED]
+    busy, agents = counts.busy_of[supervisor.id], counts.agents_of[supervisor.id]
+    if counts.errors_of[supervisor.id] == agents and agents:
+        return AGENT[AgentStatus.ERROR]
+    if not busy:
+        return AGENT[AgentStatus.IDLE]
+    return AGENT[AgentStatus.BUSY] if counts.working else SUSPENDED
 
 
 def state_of_supervisor(supervisor: Supervisor, counts: Digest) -> Cell:
-    """Return the state of a supervisor: its problem, or the number of busy agents below it."""
-    if supervisor.error is not None:
-        return Cell("✕ error", "error")
-    if supervisor.leaving is not None:
-        return Cell("◐ leaving", "draining")
-    if supervisor.paused:
-        return Cell("‖ paused", "paused")
+    """Return the state of a supervisor: its mark, with the number of busy agents below it."""
+    mark = supervisor_mark(supervisor, counts)
+    if mark is not AGENT[AgentStatus.BUSY]:
+        return Cell(mark.text, mark.tone)
     busy, agents = counts.busy_of[supervisor.id], counts.agents_of[supervisor.id]
-    if counts.errors_of[supervisor.id] == agents and agents:
-        return Cell("✕ error", "error")
-    if busy and not counts.working:
-        return Cell(SUSPENDED.text, SUSPENDED.tone)
-    if not busy:
-        return Cell("○ idle", "idle")
     forms = (f"{busy} of {agents}", f"{busy}/{agents}", f"{busy}")  # a cut number would be wrong
-    return Cell(f"● {next(form for form in forms if len(form) <= _MAX_STATE_WIDTH or form is forms[-1])}", "busy")
+    text = next(form for form in forms if len(form) <= _MAX_STATE_WIDTH or form is forms[-1])
+    return Cell(f"{mark.glyph} {text}", mark.tone)
 
 
 def now_of_supervisor(state: State, supervisor: Supervisor, counts: Digest) -> Cell:

@@ -5,21 +5,18 @@ from itertools import islice
 
 from rich.cells import cell_len
 
-from dashboard.views.drawing.facts import Fact, to_lines
-from dashboard.views.drawing.lines import Line, Span, cut_name, cut_path, fit_spans, join_columns, spread
+from dashboard.views.drawing.facts import Fact, in_groups, to_lines
+from dashboard.views.drawing.lines import Line, Span, cut_name, cut_path, join_columns, spread
 from dashboard.views.drawing.plots import axis_top, meter, plot
 from dashboard.views.drawing.sections import EDGE_WIDTH, Section, draw_frame, height_of
 from dashboard.views.facts.agent import state_of_agent
 from dashboard.views.facts.agent_pane import PaneData
 from dashboard.views.facts.pages import History
-from dashboard.views.facts.spec_fields import format_value
-from dashboard.views.facts.supervisor import now_of_supervisor, state_of_supervisor
-from dashboard.views.measures.limits import limit_facts
+from dashboard.views.facts.supervisor import now_of_supervisor, state_of_supervisor, supervisor_facts
 from dashboard.views.measures.progress import Progress, time_to_go
-from dashboard.views.words.amounts import ago, count, duration, money, percent, tokens
-from dashboard.views.words.field_names import field_label
+from dashboard.views.words.amounts import ago, duration
 from dashboard.views.words.keyed import fill_keys
-from engine.core.queries.team.tree import agents_of, inherited_option, lineage_of, subtree_of
+from engine.core.queries.team.tree import agents_of, lineage_of
 from engine.core.state import State, Supervisor
 
 GRAPH_MIN_HEIGHT = 28
@@ -44,15 +41,15 @@ def supervisor_pane(
 ) -> list[Line]:
     """Return the pane of a supervisor; `graph` draws its current graph for a width and height."""
     room = width - EDGE_WIDTH
-    head = supervisor_facts(data, supervisor, progress, room)
+    facts = facts_of(data, supervisor)
+    head = head_lines(data, facts, supervisor, progress, room)
     tall = 0 if graph is None or height < GRAPH_MIN_HEIGHT else height // 4
     run = [Section("GRAPH", graph(room, tall), "━ just now")] if graph is not None and tall else []
     queue = queue_section(data, supervisor, room, 0 if height < 24 else 3 if height < 44 else 5)
-    option_lines = settings_lines(data, supervisor, room)
-    settings = [_settings(data, option_lines)]
+    settings = [_settings(data, facts, room)]
     left = height - len(head) - height_of([*run, *queue, *settings]) - 1
     if left < 3:
-        settings, left = [], left + 1 + len(option_lines)
+        settings, left = [], left + height_of(settings)
     hidden = len(supervisor.members) - max(0, left - 1) if len(supervisor.members) > left else 0
     members = member_lines(data, supervisor, room, max(0, left - 1) if hidden else left)
     if hidden:
@@ -60,6 +57,11 @@ def supervisor_pane(
     section = Section("MEMBERS", members, "share of the work")
     last_tasks = ended_section(data, supervisor, room, left - len(members) - 1)
     return draw_frame(head, [*run, *queue, section, *settings, *last_tasks], width, height, joins=joins)
+
+
+def facts_of(data: PaneData, supervisor: Supervisor) -> list[Fact]:
+    """Return what is known of a supervisor at the moment of a pane."""
+    return supervisor_facts(data.state, supervisor, data.counts, now_ms=data.now_ms, activity=data.activity)
 
 
 def ended_section(data: PaneData, supervisor: Supervisor, room: int, max_tasks: int) -> list[Section]:
@@ -86,19 +88,14 @@ def ended_section(data: PaneData, supervisor: Supervisor, room: int, max_tasks: 
     return [Section("LAST TASKS", lines)] if lines else []
 
 
-def supervisor_facts(data: PaneData, supervisor: Supervisor, progress: Progress, room: int) -> list[Line]:
-    """Return the name and state of a supervisor, its run, and the progress of that."""
-    state, counts = data.state, data.counts
-    mark = state_of_supervisor(supervisor, counts)
-    at_work = f"{mark.text} at work" if mark.tone == "busy" else mark.text
-    lines = [
-        spread(
-            [Span(supervisor.name, "strong"), Span(f"  {supervisor.mode}", "accent")],
-            [Span(at_work, f"{mark.tone} bold")],
-            room,
-            key=supervisor.id,
-        )
-    ]
+def head_lines(
+    data: PaneData, facts: Sequence[Fact], supervisor: Supervisor, progress: Progress, room: int
+) -> list[Line]:
+    """Return the name, strategy and state of a supervisor, its run, and the progress of that."""
+    state = data.state
+    (mark,) = in_groups(facts, "state")
+    name = [Span(supervisor.name, "strong"), Span(f"  {supervisor.mode}", "accent")]
+    lines = [spread(name, [Span(mark.text, f"{mark.tone} bold")], room, key=supervisor.id)]
     top = [*lineage_of(state, supervisor)][-1]
     runs = [run for run in state.runs.values() if run.supervisor_id in (supervisor.id, top.id)]
     if runs:
@@ -188,53 +185,18 @@ def _member_mark(state: State, member_id: str, data: PaneData) -> tuple[str, str
     return team.name, now.text[:1], now.tone
 
 
-def settings_lines(data: PaneData, supervisor: Supervisor, room: int) -> list[Line]:
-    """Return the settings of a supervisor, also inherited ones; its limits; its strategy."""
-    state, options = data.state, supervisor.options
-    pairs = [
-        (field_label("max_parallel"), str(supervisor.max_parallel)),
-        (field_label("aggregation"), supervisor.aggregation),
-    ]
-    if options.lead:
-        pairs.append(("lead", options.lead))
-    chain = inherited_option(state, supervisor, "on_failure", ())
-    pairs.append((field_label("on_failure"), format_value(chain) if chain else "as each agent says"))
-    balance = inherited_option(state, supervisor, "balance", None)
-    if balance is not None:
-        pairs.append(("balance", balance))
-    if options.strategies:
-        pairs.append((field_label("strategies"), format_value(dict(options.strategies))))
-    lines = [*_pack_pairs(pairs, room), *to_lines(limit_facts(state, supervisor.id, now_ms=data.now_ms), room)]
-    switched = data.activity.switched_ms.get(supervisor.id)
-    new = [Span(f" ◇ {ago(data.now_ms - switched)}", "accent")] if switched else []
-    return [*lines, spread([Span("strategy ", "muted"), Span(supervisor.mode), *new], [], room)]
-
-
-def _pack_pairs(pairs: Sequence[tuple[str, str]], room: int) -> list[Line]:
-    """Arrange settings in as few lines as possible."""
-    lines: list[list[Span]] = [[]]
-    used = 0
-    for label, value in pairs:
-        length = len(label) + len(value) + 3
-        if lines[-1] and used + length > room:
-            lines.append([])
-            used = 0
-        lines[-1] += [Span(f"{label} ", "muted"), Span(f"{value}  ")]
-        used += length
-    return [Line(fit_spans(spans, room)) for spans in lines if spans]
-
-
 def supervisor_side(data: PaneData, supervisor: Supervisor, history: History, width: int, height: int) -> list[Line]:
     """Return the pane beside the members on the page of a supervisor."""
     room = width - EDGE_WIDTH
     queue = queue_section(data, supervisor, room, 0 if height < 12 else 3 if height < 24 else 5)
-    settings = [_settings(data, settings_lines(data, supervisor, room))]
+    settings = [_settings(data, facts_of(data, supervisor), room)]
     switches = [Section("STRATEGIES", _switches(data, supervisor, history, room))]
     left = height - height_of([*queue, *settings, *switches]) - 1
     return draw_frame((), [*queue, *settings, *switches, *ended_section(data, supervisor, room, left)], width, height)
 
 
-def _settings(data: PaneData, lines: Sequence[Line]) -> Section:
+def _settings(data: PaneData, facts: Sequence[Fact], room: int) -> Section:
+    lines = to_lines(in_groups(facts, "settings", "strategy", "limits"), room)
     return Section("SETTINGS", lines, fill_keys("<set:o> changes them") if data.can_write else "")
 
 
@@ -249,23 +211,3 @@ def _switches(data: PaneData, supervisor: Supervisor, history: History, room: in
         hint = "; S does it while it works" if data.can_write else ""
         lines.append(Line((Span(f"  never switched{hint}", "faint"),)))
     return lines
-
-
-def supervisor_figures(data: PaneData, supervisor: Supervisor) -> list[Fact]:
-    """Return the figures of a supervisor, the most important first."""
-    counts = data.counts
-    done, failed = supervisor.done, supervisor.failed
-    below = [*subtree_of(data.state, supervisor)]
-    rows = [
-        ("done", count(done)),
-        ("failed", count(failed)),
-        ("ok", percent(done / (done + failed) if done + failed else None)),
-        ("attempts", count(supervisor.begun)),
-        ("waiting", count(counts.waiting_of[supervisor.id])),
-        ("teams below", count(len(below) - 1)),
-    ]
-    if supervisor.hand_overs:
-        rows.append(("hand-over", duration(supervisor.hand_over_ms / supervisor.hand_overs)))
-    if data.metered:
-        rows += [("tokens", tokens(supervisor.usage)), ("cost", money(supervisor.usage))]
-    return [Fact(label, text, "strong") for label, text in rows]

@@ -1,8 +1,9 @@
 """The pane below a graph, with details of the node under the cursor."""
 
 from collections import Counter
+from collections.abc import Sequence
 
-from dashboard.views.drawing.facts import in_groups, to_row
+from dashboard.views.drawing.facts import Fact, in_groups, to_row
 from dashboard.views.drawing.lines import (
     Line,
     Span,
@@ -17,6 +18,7 @@ from dashboard.views.drawing.lines import (
 )
 from dashboard.views.drawing.plots import meter
 from dashboard.views.facts.agent import agent_facts
+from dashboard.views.facts.supervisor import supervisor_facts
 from dashboard.views.facts.work import describe_progress, waiting_reason
 from dashboard.views.graph.model import Graph, Node
 from dashboard.views.graph.nodes import IDLE_PREFIX, Sight
@@ -44,7 +46,7 @@ def node_details(sight: Sight, graph: Graph, node: Node, *, width: int) -> list[
     elif task is not None:
         lines = _task_lines(sight, node, task)
     elif supervisor is not None:
-        lines = _supervisor_lines(sight, node, supervisor)
+        lines = _supervisor_lines(sight, supervisor, width - 1)
     else:
         lines = [_line(Span("it is gone", "muted"))]
     opens = "enter opens it" if node.opens[0] else "i shows them"
@@ -59,6 +61,13 @@ def _line(*spans: Span) -> Line:
 
 def _fit(line: Line, width: int) -> Line:
     return Line(fit_spans(line.spans, width))
+
+
+def _fact_lines(facts: Sequence[Fact], width: int, *groups: str) -> list[Line]:
+    """Return groups of facts in one line, and the problems among the facts in another."""
+    lines = [to_row(in_groups(facts, *groups), width, bare={"state", "generation", "strategy"})]
+    lines += [to_row(alerts, width, bare={"code"})] if (alerts := in_groups(facts, "alerts")) else []
+    return [indent(line) for line in lines]
 
 
 def _facts(*facts: tuple[str, str]) -> list[Span]:
@@ -80,9 +89,7 @@ def _folded_line(graph: Graph, width: int) -> Line:
 def _agent_lines(sight: Sight, agent: Agent, width: int) -> list[Line]:
     state, now_ms = sight.state, sight.now_ms
     facts = agent_facts(state, agent, sight.counts, sight.live, now_ms=now_ms, activity=sight.activity)
-    lines = [to_row(in_groups(facts, "head", "figures"), width, bare={"state", "generation"})]
-    lines += [to_row(alerts, width, bare={"code"})] if (alerts := in_groups(facts, "alerts")) else []
-    lines = [indent(line) for line in lines]
+    lines = _fact_lines(facts, width, "head", "figures")
     usual = median(agent.at_work_ms)
     for task_id in [*agent.running, *agent.parked][:_MAX_ATTEMPTS]:
         task = state.tasks.get(task_id)
@@ -164,23 +171,10 @@ def _task_lines(sight: Sight, node: Node, task: Task) -> list[Line]:
     return lines
 
 
-def _supervisor_lines(sight: Sight, node: Node, supervisor: Supervisor) -> list[Line]:
-    counts = sight.counts
+def _supervisor_lines(sight: Sight, supervisor: Supervisor, width: int) -> list[Line]:
     runs = [run for run in sight.state.runs.values() if run.supervisor_id == supervisor.id]
-    lines = [
-        _line(
-            Span(f"{node.glyph} {node.word}", f"{node.tone} bold"),
-            *_facts(
-                (f"{counts.busy_of[supervisor.id]:,} of {counts.agents_of[supervisor.id]:,} at work", ""),
-                (supervisor.mode, "muted"),
-                (f"{supervisor.done:,} done, {supervisor.failed:,} failed", "muted"),
-                (f"{counts.waiting_of[supervisor.id]:,} queued", "muted"),
-                (f"at once {supervisor.max_parallel}", "muted"),
-            ),
-        )
-    ]
-    if supervisor.error is not None:
-        lines.append(_line(Span(supervisor.error, "error")))
+    facts = supervisor_facts(sight.state, supervisor, sight.counts, now_ms=sight.now_ms, activity=sight.activity)
+    lines = _fact_lines(facts, width, "state", "strategy", "figures", "hand-over")
     for run in runs[:2]:
         lines.append(
             _line(Span(f"{run.id} ", "muted"), Span(run.title), Span(f"   {run.done:,}/{run.total:,}", "muted"))

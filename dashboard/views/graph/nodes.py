@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from dashboard.clean import clean
 from dashboard.views.facts.agent import now_of_agent
 from dashboard.views.facts.steps import reported_progress
+from dashboard.views.facts.supervisor import supervisor_mark
 from dashboard.views.facts.work import describe_progress
 from dashboard.views.graph.model import Node
 from dashboard.views.measures.activity import Activity
@@ -13,7 +14,7 @@ from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.usage import is_metered
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import duration, elapsed, median
-from dashboard.views.words.glyphs import AGENT, ASKS, SUSPENDED, Mark, agent_mark, task_mark
+from dashboard.views.words.glyphs import AGENT, ASKS, Mark, agent_mark, task_mark
 from engine.core.state import Agent, AgentStatus, State, Supervisor, Task, TaskStatus
 
 SWAPPED_MS = 60_000
@@ -248,17 +249,7 @@ def supervisor_node(sight: Sight, supervisor: Supervisor, *, asks: bool) -> Node
     counts = sight.counts
     busy, agents = counts.busy_of[supervisor.id], counts.agents_of[supervisor.id]
     waiting = counts.waiting_of[supervisor.id]
-    if asks:
-        mark = ASKS
-    elif supervisor.error is not None:
-        mark = Mark("✕", "error", "error")
-    elif supervisor.paused:
-        mark = Mark("‖", "paused", "paused")
-    elif supervisor.leaving is not None:
-        mark = Mark("◐", "leaving", "draining")
-    else:
-        at_work = Mark("●", "busy", "busy") if counts.working else SUSPENDED
-        mark = at_work if busy else Mark("○", "idle", "idle")
+    mark = ASKS if asks else supervisor_mark(supervisor, counts)
     return Node(
         id=supervisor.id,
         name=clean(supervisor.name),

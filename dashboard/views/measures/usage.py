@@ -1,11 +1,12 @@
 """Tokens and money in tables, for teams whose usage is known."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import TypeVar
 
+from dashboard.views.drawing.facts import Fact
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.words.amounts import is_known, money, tokens
+from dashboard.views.words.amounts import count, is_known, money, tokens
 from engine.core.records.values import Usage
 from engine.core.state import State, Task
 
@@ -37,6 +38,17 @@ def tokens_rank(usage: Usage | None) -> int:
 def cost_rank(usage: Usage | None) -> float:
     """Return the sort key of money, the most first."""
     return -float(usage.cost_usd or 0) if usage is not None else 0.0
+
+
+def usage_facts(usage: Usage) -> Iterator[Fact]:
+    """Yield the tokens and the cost of an agent, a supervisor, a task or a run, as far as they are known."""
+    if not is_known(usage):
+        return
+    yield Fact("in", count(usage.tokens_in), "strong", "tokens", rank=1)
+    yield Fact("out", count(usage.tokens_out), "strong", "tokens", rank=1)
+    if usage.tokens_cached:
+        yield Fact("cached", count(usage.tokens_cached), "strong", "tokens", rank=8)
+    yield Fact("cost", money(usage), "strong", "cost", rank=2)
 
 
 def own_usage(state: State, task: Task) -> Usage | None:
