@@ -6,13 +6,12 @@ in the table of `dashboard.actions`.
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, get_args
 
-from textual.screen import Screen
+from textual.app import App
 
-from dashboard.deck.live_screen import LiveScreen
+from dashboard.deck.deck import Deck
 from dashboard.views.changes.targets import Find, Target, agent_behind, find_target, supervisor_behind
-from dashboard.views.words.absent import untouchable
 from dashboard.views.words.amounts import pluralize
 from engine.core.errors import Refused
 from engine.core.queries.targets import find_agent, find_any, find_supervisor, shortest_targets
@@ -49,100 +48,103 @@ class CommandLine:
         return (self.options or {}).get(name)
 
 
-class ActionScreen(LiveScreen, Screen[None]):
+class ActionScreen(Protocol):
     """A screen on which an operator acts."""
 
-    def update_now(self) -> None:
-        """Redraw the screen from the current view."""
-        self.update_view(self.deck.view)
+    @property
+    def app(self) -> App[Any]: ...
 
-    def show_help(self) -> None:
-        """Show the keys and command words of this screen."""
+    @property
+    def deck(self) -> Deck: ...
+
+    @property
+    def state(self) -> State:
+        """The state of the team at the last redraw."""
         raise NotImplementedError
-
-    def jump(self) -> None:
-        """Label everything that can be jumped to with a letter."""
-        raise NotImplementedError
-
-    def reset_sizes(self) -> None:
-        """Reset every pane to its default size."""
 
     def target(self) -> Target | None:
         """Return the object under the cursor."""
 
+    def explain_no_target(self) -> str:
+        """Return why the object under the cursor cannot be changed, or a hint to choose one."""
+        raise NotImplementedError
+
     def selected_key(self) -> str:
         """Return the key of the row under the cursor."""
-        target = self.target()
-        return target.id if target is not None else ""
+        raise NotImplementedError
 
     def id_at_cursor(self, *, whole: bool = False) -> str:
         """Return the id, or the seq, of the object under the cursor; of the page itself if `whole`."""
-        return self.selected_key()
+        raise NotImplementedError
 
     def copyable_text(self) -> tuple[str, str]:
         """Return a description of the text that can be copied here, and the text."""
-        return "", ""
+        raise NotImplementedError
 
     def marked_keys(self) -> list[str]:
         """Return the keys of the marked rows that still exist, in the order of marking."""
-        return []
-
-    def marked_agents(self) -> list[str]:
-        """Return the keys of marked agents."""
-        agents = self.state.agents
-        return [key for key in self.marked_keys() if key in agents]
+        raise NotImplementedError
 
     def unmark(self) -> None:
         """Clear all marks."""
 
-    def explain_no_target(self) -> str:
-        """Return why the object under the cursor cannot be changed, or a hint to choose one."""
-        return untouchable(self.state, self.id_at_cursor(whole=True)) or "choose a row first"
+    def action_help(self) -> None:
+        """Show the keys and command words of this screen."""
 
-    def warn(self, text: str) -> None:
-        self.deck.messages.say(text, "warn")
+    def action_jump(self) -> None:
+        """Label everything that can be jumped to with a letter."""
 
-    def warn_of_marks(self, action_name: str) -> None:
-        """Warn that an action is for one row."""
-        marked = pluralize(len(self.marked_keys()), "marked row")
-        self.warn(f"{action_name} cannot be done to {marked} at once; esc clears the marks")
+    def action_reset_sizes(self) -> None:
+        """Reset every pane to its default size."""
 
-    def show_dialog(self, dialog: "Dialog") -> None:
-        """Open a dialog, and send the command that it returns."""
-        self.app.push_screen(dialog, lambda command: self.deck.commands.send(command, receive=dialog.handle_outcome))
 
-    def require_target(self, name: str | None, find: Find = find_any) -> Target | None:
-        """Return the object that `find` resolves a name to, or the one under the cursor; warn if there is none."""
-        try:
-            target = find_target(self.state, name, find) if name else self.target()
-        except Refused as refused:
-            self._warn_missing(refused.reason)
-            return None
-        if target is None:
-            self._warn_missing(self.explain_no_target())
-        return target
+def warn_of_marks(screen: ActionScreen, action_name: str) -> None:
+    """Warn that an action is for one row."""
+    marked = pluralize(len(screen.marked_keys()), "marked row")
+    screen.deck.messages.warn(f"{action_name} cannot be done to {marked} at once; esc clears the marks")
 
-    def _warn_missing(self, text: str) -> None:
-        """Warn that an object is missing; while the file is still being read, say that instead."""
-        opening = self.deck.view.situation.opening
-        self.warn("the file is still being read; press the key again in a moment" if opening else text)
 
-    def require_agent(self, name: str | None) -> str | None:
-        """Return the agent of the named object or of the one under the cursor; warn if there is none."""
-        target = self.require_target(name, find_agent)
-        agent_id = agent_behind(self.state, target)
-        if target is not None and agent_id is None:
-            self.warn(f"{target.label} has no agent to swap")
-        return agent_id
+def show_dialog(screen: ActionScreen, dialog: "Dialog") -> None:
+    """Open a dialog, and send the command that it returns."""
+    deck = screen.deck
+    deck.push_screen(dialog, lambda command: deck.commands.send(command, receive=dialog.handle_outcome))
 
-    def require_supervisor(self, name: str | None) -> tuple[str | None, Target | None]:
-        """Return the supervisor of the named object or of the one under the cursor, and that object; warn if none."""
-        target = self.require_target(name, find_supervisor) if name else self.target()
-        supervisor_id = supervisor_behind(self.state, target)
-        if supervisor_id is None or (name and target is None):
-            self._warn_missing("there is no supervisor here")
-            return None, target
-        return supervisor_id, target
+
+def require_target(screen: ActionScreen, name: str | None, find: Find = find_any) -> Target | None:
+    """Return the object that `find` resolves a name to, or the one under the cursor; warn if there is none."""
+    try:
+        target = find_target(screen.state, name, find) if name else screen.target()
+    except Refused as refused:
+        _warn_missing(screen, refused.reason)
+        return None
+    if target is None:
+        _warn_missing(screen, screen.explain_no_target())
+    return target
+
+
+def _warn_missing(screen: ActionScreen, text: str) -> None:
+    """Warn that an object is missing; while the file is still being read, say that instead."""
+    opening = screen.deck.view.situation.opening
+    screen.deck.messages.warn("the file is still being read; press the key again in a moment" if opening else text)
+
+
+def require_agent(screen: ActionScreen, name: str | None) -> str | None:
+    """Return the agent of the named object or of the one under the cursor; warn if there is none."""
+    target = require_target(screen, name, find_agent)
+    agent_id = agent_behind(screen.state, target)
+    if target is not None and agent_id is None:
+        screen.deck.messages.warn(f"{target.label} has no agent to swap")
+    return agent_id
+
+
+def require_supervisor(screen: ActionScreen, name: str | None) -> tuple[str | None, Target | None]:
+    """Return the supervisor of the named object or of the one under the cursor, and that object; warn if none."""
+    target = require_target(screen, name, find_supervisor) if name else screen.target()
+    supervisor_id = supervisor_behind(screen.state, target)
+    if supervisor_id is None or (name and target is None):
+        _warn_missing(screen, "there is no supervisor here")
+        return None, target
+    return supervisor_id, target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +185,7 @@ class Action:
             return
         takes_one = self.writes and self.targets is not None and not self.for_marked
         if takes_one and line.word() is None and screen.marked_keys():
-            screen.warn_of_marks(self.name)
+            warn_of_marks(screen, self.name)
         else:
             self.run(screen, line)
 

@@ -4,7 +4,20 @@ from functools import partial
 from typing import get_args
 
 from dashboard import dialogs
-from dashboard.actions.action import Action, ActionScreen, CommandLine, agents, members, one_of, supervisors
+from dashboard.actions.action import (
+    Action,
+    ActionScreen,
+    CommandLine,
+    agents,
+    members,
+    one_of,
+    require_agent,
+    require_supervisor,
+    require_target,
+    show_dialog,
+    supervisors,
+    warn_of_marks,
+)
 from dashboard.actions.bulk import confirm_bulk
 from dashboard.views.changes.bulk import plan_pause
 from dashboard.views.changes.targets import Target, is_in_trouble
@@ -20,11 +33,11 @@ def _swap(screen: ActionScreen, line: CommandLine) -> None:
     """Swap agents: the named ones, else the marked ones, else the one under the cursor."""
     with_ = line.option("with")
     names = line.words if with_ is not None else line.words[:1]
-    marked = [] if names else screen.marked_agents()
+    marked = [] if names else [key for key in screen.marked_keys() if key in screen.state.agents]
     if screen.marked_keys() and not names and not marked:
-        screen.warn_of_marks("swap")
+        warn_of_marks(screen, "swap")
         return
-    candidate_ids: list[str | None] = [*marked] or [screen.require_agent(name) for name in names or (None,)]
+    candidate_ids: list[str | None] = [*marked] or [require_agent(screen, name) for name in names or (None,)]
     agent_ids = [agent_id for agent_id in dict.fromkeys(candidate_ids) if agent_id is not None]
 
     def send(command: Command | None) -> None:
@@ -42,36 +55,36 @@ def _swap(screen: ActionScreen, line: CommandLine) -> None:
 
 
 def _rollback(screen: ActionScreen, line: CommandLine) -> None:
-    agent_id = screen.require_agent(line.word())
+    agent_id = require_agent(screen, line.word())
     if agent_id is None:
         return
     agent = screen.state.agents[agent_id]
     if agent.previous is None:
-        screen.warn(f"{agent.name} has its first spec; there is nothing to roll back to")
+        screen.deck.messages.warn(f"{agent.name} has its first spec; there is nothing to roll back to")
     elif _is_mode(screen, line):
-        screen.show_dialog(dialogs.swap.RollbackDialog(agent_id, line.option("mode")))
+        show_dialog(screen, dialogs.swap.RollbackDialog(agent_id, line.option("mode")))
 
 
 def _is_mode(screen: ActionScreen, line: CommandLine) -> bool:
     """Tell whether the typed mode is valid; warn if it is not."""
     mode, modes = line.option("mode"), get_args(SwapMode)
     if mode is not None and mode not in modes:
-        screen.warn(f"no mode {mode!r}; there are {', '.join(modes)}")
+        screen.deck.messages.warn(f"no mode {mode!r}; there are {', '.join(modes)}")
     return mode is None or mode in modes
 
 
 def _strategy(screen: ActionScreen, line: CommandLine) -> None:
-    supervisor_id, target = screen.require_supervisor(line.word())
+    supervisor_id, target = require_supervisor(screen, line.word())
     if supervisor_id is None:
         return
     run = line.option("run") or (target.id if target is not None and target.id in screen.state.runs else None)
     try:
         settings = parse_settings(line.words[2:])
     except Mistyped as error:
-        screen.warn(str(error))
+        screen.deck.messages.warn(str(error))
         return
     mode, lead = line.word(1), line.option("lead")
-    screen.show_dialog(dialogs.strategy.StrategyDialog(supervisor_id, mode, settings=settings, lead=lead, run=run))
+    show_dialog(screen, dialogs.strategy.StrategyDialog(supervisor_id, mode, settings=settings, lead=lead, run=run))
 
 
 def _pause_hint(screen: ActionScreen, target: Target) -> str:
@@ -88,13 +101,13 @@ def _pause(stop: bool | None, screen: ActionScreen, line: CommandLine) -> None:
     if line.word() is None and (marked := screen.marked_keys()):
         confirm_bulk(screen, plan_pause(screen.state, marked, stop))
         return
-    target = screen.require_target(line.word())
+    target = require_target(screen, line.word())
     if target is None:
         return
     state = screen.state
     member = state.agents.get(target.id) or state.supervisors.get(target.id) or state.runs.get(target.id)
     if member is None:
-        screen.warn(
+        screen.deck.messages.warn(
             _pause_hint(screen, target) or f"{target.label} cannot be paused; an agent, a supervisor or an open run can"
         )
         return

@@ -3,7 +3,7 @@
 from functools import partial
 
 from dashboard import dialogs
-from dashboard.actions.action import Action, ActionScreen, CommandLine, one_of
+from dashboard.actions.action import Action, ActionScreen, CommandLine, one_of, show_dialog
 from dashboard.deck.places import HOME, keys, places
 from dashboard.user.settings import settings_path_text
 from dashboard.user.theme import NAMES, THEMES
@@ -33,15 +33,15 @@ def _engine(screen: ActionScreen, _line: CommandLine) -> None:
     situation = screen.deck.view.situation
     info = situation.engine
     if screen.deck.past.is_shown:
-        screen.warn(fill_keys(PAST_REFUSAL))
+        screen.deck.messages.warn(fill_keys(PAST_REFUSAL))
     elif situation.trouble is not None:
         screen.deck.messages.say(situation.trouble, "error")
     elif not situation.is_loaded:
-        screen.warn(_NOT_CHECKED)
+        screen.deck.messages.warn(_NOT_CHECKED)
     elif info is not None and info.alive and not info.hung:
-        screen.show_dialog(dialogs.engine.LeadingDialog())
+        show_dialog(screen, dialogs.engine.LeadingDialog())
     elif (line := program_line(screen.state)) is not None:
-        screen.warn(line)
+        screen.deck.messages.warn(line)
     elif screen.deck.access.can_write() and screen.deck.access.has_local_access(
         f"an engine is started in a shell: {shell_command(situation)}"
     ):
@@ -52,18 +52,18 @@ def _hand_over(screen: ActionScreen, line: CommandLine) -> None:
     situation = screen.deck.view.situation
     info = situation.engine
     if not situation.is_loaded:
-        screen.warn(_NOT_CHECKED)
+        screen.deck.messages.warn(_NOT_CHECKED)
     elif info is None or not info.alive or info.hung:
-        screen.warn(fill_keys("no engine answers that could hand over; <engine:E> starts one"))
+        screen.deck.messages.warn(fill_keys("no engine answers that could hand over; <engine:E> starts one"))
     else:
-        screen.show_dialog(dialogs.engine.LeadingDialog(line.option("grace"), hands_over=True))
+        show_dialog(screen, dialogs.engine.LeadingDialog(line.option("grace"), hands_over=True))
 
 
 def _export(screen: ActionScreen, line: CommandLine) -> None:
     path = line.word()
     if screen.deck.past.is_shown:
         text = "an export holds the newest state: <live:L> goes back to live; <fork:F> makes a file of this moment"
-        screen.warn(fill_keys(text))
+        screen.deck.messages.warn(fill_keys(text))
     elif path is None:
         screen.app.push_screen(dialogs.files.ExportDialog(screen.deck.path))
     elif screen.deck.access.has_local_access("a path; <export:x> sends the archive to the browser"):
@@ -72,7 +72,7 @@ def _export(screen: ActionScreen, line: CommandLine) -> None:
 
 def _import(screen: ActionScreen, line: CommandLine) -> None:
     if line.word() is None or screen.deck.access.has_local_access("a path; <import:i> asks for a file of the browser"):
-        screen.show_dialog(dialogs.files.ImportDialog(screen.deck.path, line.word() or ""))
+        show_dialog(screen, dialogs.files.ImportDialog(screen.deck.path, line.word() or ""))
 
 
 def _go_to_place(place: str, screen: ActionScreen, _line: CommandLine) -> None:
@@ -83,7 +83,7 @@ def _set_theme(screen: ActionScreen, line: CommandLine) -> None:
     """Change the theme, to the next one if no name is given."""
     deck, names, name = screen.deck, [*THEMES], line.word()
     if name is not None and name not in THEMES:
-        screen.warn(f"there is no theme {name!r}; there are {', '.join(names)}")
+        screen.deck.messages.warn(f"there is no theme {name!r}; there are {', '.join(names)}")
         return
     current = next(key for key, theme in THEMES.items() if theme.name == deck.theme)
     chosen = name or names[(names.index(current) + 1) % len(names)]
@@ -152,19 +152,19 @@ APPLICATION = (
         name="help",
         key="question_mark,f1",
         label="keys",
-        run=lambda screen, line: screen.show_help(),
+        run=lambda screen, line: screen.action_help(),
         about="the keys of this screen",
     ),
     Action(
         name="jump",
         key="J",
-        run=lambda screen, line: screen.jump(),
+        run=lambda screen, line: screen.action_jump(),
         key_help="jump: a letter on each row, pane and tab; it goes there",
         about="go to a row, a pane or a tab by a letter",
     ),
     Action(
         name="panes",
-        run=lambda screen, line: screen.reset_sizes(),
+        run=lambda screen, line: screen.action_reset_sizes(),
         about="let the panes here have their own sizes again",
     ),
     Action(

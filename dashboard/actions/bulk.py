@@ -25,7 +25,7 @@ def ask_line_for_marked(screen: ActionScreen, line: LineQuestion) -> None:
 
 def _open_bulk_dialog(screen: ActionScreen, bulk: Bulk, dialog: "BulkDialog") -> None:
     if not bulk.names:
-        screen.warn(f"none of the marked rows can be {bulk.done}")
+        screen.deck.messages.warn(f"none of the marked rows can be {bulk.done}")
         return
 
     def send(command: Command | None) -> None:

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from dashboard.actions.action import Action, ActionScreen, CommandLine
+from dashboard.actions.action import Action, ActionScreen, CommandLine, require_target
 from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.keyed import fill_keys
 
@@ -12,23 +12,23 @@ MAX_COPIED_CHARACTERS = 1_000_000
 
 def _open(kind: str, screen: ActionScreen, line: CommandLine) -> None:
     name = line.word()
-    target = screen.require_target(name) if name else None
+    target = require_target(screen, name) if name else None
     key = target.id if target is not None else screen.id_at_cursor(whole=kind == "describe") if not name else ""
     if kind == "describe" and key.isdigit():  # an event has a page of its own
         if getattr(screen, "subject_id", "") == key:
-            screen.warn(fill_keys("this is all that is known of the event; <raw:y> shows its JSON"))
+            screen.deck.messages.warn(fill_keys("this is all that is known of the event; <raw:y> shows its JSON"))
         else:
             screen.deck.open("event", key)
     elif key:
         screen.deck.open(kind, key)
     elif not name:
-        screen.warn(screen.explain_no_target())
+        screen.deck.messages.warn(screen.explain_no_target())
 
 
 def _copy(screen: ActionScreen, _line: CommandLine) -> None:
     description, text = screen.copyable_text()
     if not text:
-        screen.warn("there is nothing to copy here")
+        screen.deck.messages.warn("there is nothing to copy here")
         return
     screen.app.copy_to_clipboard(text[:MAX_COPIED_CHARACTERS])
     length = pluralize(min(len(text), MAX_COPIED_CHARACTERS), "character")

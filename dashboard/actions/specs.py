@@ -1,26 +1,36 @@
 """Actions that edit YAML: a new agent, another spec for one at work."""
 
 from dashboard import dialogs
-from dashboard.actions.action import Action, ActionScreen, CommandLine, agents, supervisors
+from dashboard.actions.action import (
+    Action,
+    ActionScreen,
+    CommandLine,
+    agents,
+    require_agent,
+    require_supervisor,
+    require_target,
+    show_dialog,
+    supervisors,
+)
 from dashboard.views.words.keyed import fill_keys
 from engine.core.queries.targets import find_agent
 
 
 def _edit(screen: ActionScreen, line: CommandLine) -> None:
-    target = screen.require_target(line.word(), find_agent)
+    target = require_target(screen, line.word(), find_agent)
     if target is not None and target.kind == "supervisor":
         hint = fill_keys("<new-agent:N> makes a new agent under it, <set:o> changes its settings")
-        screen.warn(f"{target.label} has no spec; {hint}")
+        screen.deck.messages.warn(f"{target.label} has no spec; {hint}")
         return
-    agent_id = screen.require_agent(line.word()) if target is not None else None
+    agent_id = require_agent(screen, line.word()) if target is not None else None
     if agent_id is not None:
-        screen.show_dialog(dialogs.edit.EditDialog(agent_id, screen.state.agents[agent_id].supervisor_id))
+        show_dialog(screen, dialogs.edit.EditDialog(agent_id, screen.state.agents[agent_id].supervisor_id))
 
 
 def _new(screen: ActionScreen, line: CommandLine) -> None:
-    supervisor_id, _ = screen.require_supervisor(line.word())
+    supervisor_id, _ = require_supervisor(screen, line.word())
     if supervisor_id is not None:
-        screen.show_dialog(dialogs.edit.NewAgentDialog(supervisor_id))
+        show_dialog(screen, dialogs.edit.NewAgentDialog(supervisor_id))
 
 
 SPECS = (

@@ -4,7 +4,19 @@ from collections.abc import Sequence
 from functools import partial
 
 from dashboard import dialogs
-from dashboard.actions.action import Action, ActionScreen, CommandLine, agents, members, open_work, supervisors
+from dashboard.actions.action import (
+    Action,
+    ActionScreen,
+    CommandLine,
+    agents,
+    members,
+    open_work,
+    require_agent,
+    require_supervisor,
+    require_target,
+    show_dialog,
+    supervisors,
+)
 from dashboard.actions.bulk import confirm_bulk
 from dashboard.user.typed_paths import path_typed
 from dashboard.views.changes.bulk import plan_cancel
@@ -38,21 +50,21 @@ SETTINGS = {option.name.replace("-", "_"): option for option in subcommand_of(co
 
 
 def _move(screen: ActionScreen, line: CommandLine) -> None:
-    target = screen.require_target(line.word(), find_member)
+    target = require_target(screen, line.word(), find_member)
     if target is None:
         return
     if target.kind in ("agent", "supervisor"):
-        screen.show_dialog(dialogs.members.MoveDialog(target.id, line.word(1)))
+        show_dialog(screen, dialogs.members.MoveDialog(target.id, line.word(1)))
     else:
-        screen.warn(
+        screen.deck.messages.warn(
             f"{target.label} is not a member of the team{fill_keys('; <reassign:a> gives a task to another agent')}"
         )
 
 
 def _capability(screen: ActionScreen, line: CommandLine) -> None:
-    agent_id = screen.require_agent(line.word())
+    agent_id = require_agent(screen, line.word())
     if agent_id is not None:
-        screen.show_dialog(dialogs.line.LineDialog(CAPABILITY, agent_id, line.rest_as_line()))
+        show_dialog(screen, dialogs.line.LineDialog(CAPABILITY, agent_id, line.rest_as_line()))
 
 
 def _current_specialties(state: State, agent_id: str, _now_ms: int) -> Sequence[Cell]:
@@ -83,9 +95,9 @@ def _split_signed(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _set(screen: ActionScreen, line: CommandLine) -> None:
-    supervisor_id, _ = screen.require_supervisor(line.word())
+    supervisor_id, _ = require_supervisor(screen, line.word())
     if supervisor_id is not None:
-        screen.show_dialog(dialogs.line.LineDialog(SETTING, supervisor_id, line.rest_as_line()))
+        show_dialog(screen, dialogs.line.LineDialog(SETTING, supervisor_id, line.rest_as_line()))
 
 
 def _current_settings(state: State, supervisor_id: str, now_ms: int) -> Sequence[Cell]:
@@ -176,7 +188,7 @@ def _cancel(screen: ActionScreen, line: CommandLine) -> None:
     if line.word() is None and (marked := screen.marked_keys()):
         confirm_bulk(screen, plan_cancel(screen.state, marked))
         return
-    target = screen.require_target(line.word())
+    target = require_target(screen, line.word())
     if target is not None and target.kind in ("agent", "supervisor"):
         _remove_member(screen, target)
     elif target is not None:
@@ -186,11 +198,11 @@ def _cancel(screen: ActionScreen, line: CommandLine) -> None:
 def _cancel_work(screen: ActionScreen, target: Target) -> None:
     task, run = screen.state.tasks.get(target.id), screen.state.runs.get(target.id)
     if (task is None or task.ended) and run is None:
-        screen.warn(f"{target.label} has ended already")
+        screen.deck.messages.warn(f"{target.label} has ended already")
         return
     question, consequences = f"Cancel {target.title}", partial(_describe_stopped, target.id)
     command = commands.Cancel(target=target.reference)
-    screen.show_dialog(dialogs.dialog.ConfirmCancel(question, consequences, f"Cancel the {target.kind}", command))
+    show_dialog(screen, dialogs.dialog.ConfirmCancel(question, consequences, f"Cancel the {target.kind}", command))
 
 
 def _describe_stopped(target_id: str, state: State) -> Sequence[str]:
@@ -214,33 +226,33 @@ def _remove(screen: ActionScreen, line: CommandLine) -> None:
         members = [key for key in marked if key in screen.state.agents or key in screen.state.supervisors]
         confirm_bulk(screen, plan_cancel(screen.state, members))
         return
-    target = screen.require_target(line.word(), find_member)
+    target = require_target(screen, line.word(), find_member)
     if target is None:
         return
     if target.kind in ("agent", "supervisor"):
         _remove_member(screen, target)
     else:
-        screen.warn(f"{target.label} is not a member of the team; ctrl+d cancels it")
+        screen.deck.messages.warn(f"{target.label} is not a member of the team; ctrl+d cancels it")
 
 
 def _remove_member(screen: ActionScreen, target: Target) -> None:
     if target.kind == "agent":
-        screen.show_dialog(dialogs.members.RemoveDialog(target.id))
+        show_dialog(screen, dialogs.members.RemoveDialog(target.id))
         return
     consequences = ("It can be removed only when it has no members.", "Its name becomes free; its events are kept.")
     command = commands.RemoveMember(target=target.reference)
-    screen.show_dialog(dialogs.dialog.Confirm(f"Remove {target.title}", lambda _: consequences, "Remove it", command))
+    show_dialog(screen, dialogs.dialog.Confirm(f"Remove {target.title}", lambda _: consequences, "Remove it", command))
 
 
 def _request(screen: ActionScreen, line: CommandLine) -> None:
     request = line.word()
     if request is None:
-        screen.show_dialog(dialogs.request.RequestDialog(receiver(screen.state, screen.target())))
+        show_dialog(screen, dialogs.request.RequestDialog(receiver(screen.state, screen.target())))
         return
     try:
         screen.deck.commands.send(_submit(request, line, screen.deck.view.now_ms))
     except Mistyped as error:
-        screen.warn(str(error))
+        screen.deck.messages.warn(str(error))
 
 
 REQUEST = subcommand_of(commands.Submit)
@@ -281,14 +293,14 @@ def _add(screen: ActionScreen, line: CommandLine) -> None:
     from engine.teamfile import TeamFileError
 
     if (name := line.word()) is None:
-        screen.warn("add FILE: which file?")
+        screen.deck.messages.warn("add FILE: which file?")
         return
     if not screen.deck.access.has_local_access("a path; add agents in a shell: quarterdeck add"):
         return
     try:
         spec_file = read_spec_file(file := path_typed(name))
     except TeamFileError as error:
-        screen.warn(str(error).split("\n", 1)[0])
+        screen.deck.messages.warn(str(error).split("\n", 1)[0])
         return
     under, deck = line.option("under"), screen.deck
     command: Command

@@ -10,14 +10,14 @@ from dashboard.views.words.parsers import Mistyped, Seq, parse_moment
 def _go_to_moment(screen: ActionScreen, line: CommandLine) -> None:
     text = " ".join(line.words)
     if not text:
-        screen.warn(
+        screen.deck.messages.warn(
             "at MOMENT: a time such as 13:59:10 or 2026-01-31T12:04, 10m for ten minutes ago, or a seq such as 812"
         )
         return
     try:
         moment = parse_moment(text, screen.deck.view.present_ms)
     except Mistyped as error:
-        screen.warn(str(error))
+        screen.deck.messages.warn(str(error))
         return
     if isinstance(moment, Seq):
         screen.deck.past.goto_seq(moment)
@@ -30,14 +30,14 @@ def _go_to_event(screen: ActionScreen, _line: CommandLine) -> None:
     if seq.isdigit():
         screen.deck.past.goto_seq(int(seq))
     else:
-        screen.warn(
+        screen.deck.messages.warn(
             fill_keys("choose an event: <back here:b> shows the team as it was after it; :at goes to any moment")
         )
 
 
 def _fork(screen: ActionScreen, line: CommandLine) -> None:
     if not screen.state.seq:
-        screen.warn("nothing has happened yet that a fork could go on from")
+        screen.deck.messages.warn("nothing has happened yet that a fork could go on from")
         return
     target = line.word()
     if target is None or screen.deck.access.has_local_access("a path; <fork:F> sends the fork to the browser"):
@@ -47,7 +47,7 @@ def _fork(screen: ActionScreen, line: CommandLine) -> None:
 def _diff(screen: ActionScreen, line: CommandLine) -> None:
     past, words = screen.deck.view.past, list(line.words)
     if not words and past is None:
-        screen.warn(
+        screen.deck.messages.warn(
             "diff A B: two seqs, times, databases or archives; in the past = compares this moment with the newest"
         )
         return

@@ -5,7 +5,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dashboard import dialogs
-from dashboard.actions.action import Action, ActionScreen, CommandLine, agents, one_of, open_work
+from dashboard.actions.action import (
+    Action,
+    ActionScreen,
+    CommandLine,
+    agents,
+    one_of,
+    open_work,
+    require_target,
+    show_dialog,
+)
 from dashboard.actions.bulk import ask_line_for_marked, confirm_bulk
 from dashboard.views.changes.bulk import plan_retry
 from dashboard.views.changes.targets import Target
@@ -36,13 +45,13 @@ def _retry(screen: ActionScreen, line: CommandLine) -> None:
     if word is not None and _is_forgotten_run(screen.state, id_in(word)):
         screen.deck.commands.send(RetryWork(target=word))
         return
-    target = screen.require_target(word, find_work)
+    target = require_target(screen, word, find_work)
     if target is None:
         return
     if target.kind == "task" or screen.state.summary(target.id) is not None:
         screen.deck.commands.send(RetryWork(target=target.id))
     else:
-        screen.warn(f"{target.label} cannot be retried; a task or a finished run can")
+        screen.deck.messages.warn(f"{target.label} cannot be retried; a task or a finished run can")
 
 
 def _is_forgotten_run(state: State, run_id: str) -> bool:
@@ -52,7 +61,7 @@ def _is_forgotten_run(state: State, run_id: str) -> bool:
 
 
 def _replay(screen: ActionScreen, line: CommandLine) -> None:
-    target = screen.require_target(line.word(), find_work)
+    target = require_target(screen, line.word(), find_work)
     if target is None or not screen.deck.access.has_local_access(
         "it may import the code of agents; in a shell: quarterdeck replay RUN"
     ):
@@ -60,7 +69,7 @@ def _replay(screen: ActionScreen, line: CommandLine) -> None:
     if screen.state.summary(target.id) is not None:
         screen.deck.open("replay", target.id)
     else:
-        screen.warn(f"{target.label} cannot be replayed; a run that has ended can")
+        screen.deck.messages.warn(f"{target.label} cannot be replayed; a run that has ended can")
 
 
 def _open_line_dialog(question: LineQuestion, property_name: str, screen: ActionScreen, line: CommandLine) -> None:
@@ -68,15 +77,15 @@ def _open_line_dialog(question: LineQuestion, property_name: str, screen: Action
     if line.word() is None and screen.marked_keys():
         ask_line_for_marked(screen, question)
         return
-    target = screen.require_target(line.word(), find_work)
+    target = require_target(screen, line.word(), find_work)
     if target is None:
         return
     task = screen.state.tasks.get(target.id)
     if target.id in screen.state.runs or (task is not None and not task.ended):
-        screen.show_dialog(dialogs.line.LineDialog(question, target.id, line.word(1) or ""))
+        show_dialog(screen, dialogs.line.LineDialog(question, target.id, line.word(1) or ""))
         return
     has_ended = task is not None or target.kind == "run"
-    screen.warn(
+    screen.deck.messages.warn(
         f"{target.label} {'has ended already' if has_ended else f'has no {property_name}; a run or a task has'}"
     )
 
@@ -144,9 +153,9 @@ def _steer(screen: ActionScreen, line: CommandLine) -> None:
     if not line.typed_words and screen.marked_keys():
         ask_line_for_marked(screen, STEER)
         return
-    target = screen.require_target(line.word())
+    target = require_target(screen, line.word())
     if target is not None and _has_work(screen, target):
-        screen.show_dialog(dialogs.line.LineDialog(STEER, target.id, line.rest_as_line()))
+        show_dialog(screen, dialogs.line.LineDialog(STEER, target.id, line.rest_as_line()))
 
 
 def _has_work(screen: ActionScreen, target: Target) -> bool:
@@ -154,30 +163,31 @@ def _has_work(screen: ActionScreen, target: Target) -> bool:
     try:
         return bool(work_reached_by(screen.state, target.reference))
     except Refused as refused:
-        screen.warn(refused.reason)
+        screen.deck.messages.warn(refused.reason)
         return False
 
 
 def _abort(screen: ActionScreen, line: CommandLine) -> None:
-    target = screen.require_target(line.word())
+    target = require_target(screen, line.word())
     if target is None or not _has_work(screen, target):
         return
     consequences = ("Attempts are stopped in the middle of a step, with all work below.", "Finished steps are kept.")
     question = f"Abort {target.title}"
-    screen.show_dialog(
-        dialogs.dialog.Confirm(question, lambda _: consequences, "Abort at once", Abort(target=target.reference))
+    show_dialog(
+        screen,
+        dialogs.dialog.Confirm(question, lambda _: consequences, "Abort at once", Abort(target=target.reference)),
     )
 
 
 def _reassign(screen: ActionScreen, line: CommandLine) -> None:
-    target = screen.require_target(line.word(), find_task)
+    target = require_target(screen, line.word(), find_task)
     if target is None:
         return
     task = screen.state.tasks.get(target.id)
     if task is None or task.kind != "agent" or task.ended:
-        screen.warn(f"{target.label} cannot be given to another agent; an open task of an agent can")
+        screen.deck.messages.warn(f"{target.label} cannot be given to another agent; an open task of an agent can")
         return
-    screen.show_dialog(dialogs.members.ReassignDialog(task.id, line.word(1), now=line.option("now") is not None))
+    show_dialog(screen, dialogs.members.ReassignDialog(task.id, line.word(1), now=line.option("now") is not None))
 
 
 def _answer(screen: ActionScreen, line: CommandLine) -> None:
@@ -191,7 +201,7 @@ def _answer(screen: ActionScreen, line: CommandLine) -> None:
     if escalation is None and name is None and len(screen.state.escalations) == 1:
         escalation = next(iter(screen.state.escalations.values()))
     if escalation is None:
-        screen.warn("no question waits for an answer here; 8 shows those there are")
+        screen.deck.messages.warn("no question waits for an answer here; 8 shows those there are")
         return
     _ask_for_answer(screen, [escalation.id], line.word(1), line.option("output") or "")
 
@@ -217,7 +227,7 @@ def _ask_for_answer(screen: ActionScreen, ids: Sequence[str], option: str | None
 def _revoke(screen: ActionScreen, line: CommandLine) -> None:
     grant = line.word()
     if grant is None:
-        screen.warn(f"revoke GRANT: which one? {', '.join(screen.state.grants) or 'nothing is granted'}")
+        screen.deck.messages.warn(f"revoke GRANT: which one? {', '.join(screen.state.grants) or 'nothing is granted'}")
     else:
         screen.deck.commands.send(RevokeGrant(grant=grant))
 

@@ -11,9 +11,10 @@ from textual.command import CommandInput, CommandList, DiscoveryHit, Hit, Hits, 
 from textual.strip import Strip
 
 from dashboard.actions import ACTIONS, key_of
-from dashboard.actions.action import ActionScreen, CommandLine
+from dashboard.actions.action import CommandLine
 from dashboard.clean import clean
 from dashboard.deck.live_screen import LiveScreen
+from dashboard.frame.frame import Frame
 from dashboard.user.key_labels import sign_of
 from dashboard.widgets.fields import Paged
 from dashboard.widgets.textual_seams import QuietPalette
@@ -47,7 +48,7 @@ class CommandProvider(Provider):
 
     def _entries(self) -> Iterator[_Entry]:
         screen = self.screen
-        if not isinstance(screen, ActionScreen):
+        if not isinstance(screen, Frame):
             return
         for action in ACTIONS:
             if not (action.writes and screen.deck.access.readonly):

@@ -27,6 +27,10 @@ class Messages:
         self.current, self._said_ms = Cell(text, tone), self._clock()
         self._show()
 
+    def warn(self, text: str) -> None:
+        """Show a refusal or a warning."""
+        self.say(text, "warn")
+
     def expire(self, now_ms: int) -> None:
         """Drop a message that has been shown for long enough."""
         if self.current is not None and not 0 <= now_ms - self._said_ms <= SHOWN_MS:

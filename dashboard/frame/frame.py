@@ -11,6 +11,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.geometry import Size
+from textual.screen import Screen
 from textual.widget import Widget
 
 from dashboard import dialogs
@@ -26,18 +27,20 @@ from dashboard.actions import (
     parse_line,
 )
 from dashboard.actions.action import CommandLine
-from dashboard.deck.live_screen import is_on_top, replay_keys, set_breakpoints
+from dashboard.deck.live_screen import LiveScreen, is_on_top, replay_keys, set_breakpoints
 from dashboard.deck.places import SHORT, tabs
-from dashboard.frame.sizing import Sized
+from dashboard.frame.sizing import SIZE_KEYS, Grip, PaneSizes
 from dashboard.user.key_labels import key_at, sign_of
 from dashboard.user.settings import settings_path_text
 from dashboard.views.changes.outcomes import UNDO_HINTS
+from dashboard.views.changes.targets import Target
 from dashboard.views.drawing.lines import Span, cell_width, spread
 from dashboard.views.drawing.rows import AnyColumn, Cell
 from dashboard.views.header import path_cells, team_of
 from dashboard.views.measures.strip import strip
 from dashboard.views.past import play_keys
 from dashboard.views.view_state import ViewState
+from dashboard.views.words.absent import untouchable
 from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.filter_words import HINT, suggestions
 from dashboard.views.words.filters import last_token, parse_partial_filter
@@ -87,7 +90,7 @@ class Keys(Bar):
     LEAD_TONE = "accent"
 
 
-class Frame(Sized):
+class Frame(LiveScreen, Screen[None]):
     """Header, tabs, a body of the subclass, time bar and keys."""
 
     PLACE: ClassVar[str] = ""
@@ -98,7 +101,10 @@ class Frame(Sized):
     """Label of the key `/` on this screen, beside the tabs."""
     HEADINGS: ClassVar[tuple[AnyColumn, ...]] = ()
     """Headings of figures outside of tables, for the help to explain."""
+    GRIPS: ClassVar[tuple[Grip, ...]] = ()
+    """Hairlines that can be moved."""
     BINDINGS = [
+        *SIZE_KEYS,
         *bindings(),
         Binding("colon", "prompt('command')", "command", show=False),
         Binding("slash", "prompt('filter')", "filter", show=False),
@@ -111,6 +117,7 @@ class Frame(Sized):
         self.is_typing = False
         """Whether it is being redrawn because of a letter typed into the filter line."""
         self.needle = ""
+        self.sizes = PaneSizes(self, self.GRIPS, self.update_now)
         self._path: list[Cell] = []
         """The path of pages in the header."""
         self._strip_of: tuple[object, ...] = ()
@@ -128,6 +135,38 @@ class Frame(Sized):
         yield Scrubber(id="time")
         yield Keys(id="keys")
         yield Prompt(self._completed, self._prompt_typed)
+
+    def on_lines_dragged(self, event: Lines.Dragged) -> None:
+        self.sizes.drag(event)
+
+    def action_size(self, edge: str, by: int) -> None:
+        self.sizes.step(edge, by)
+
+    def action_reset_sizes(self) -> None:
+        self.sizes.reset()
+
+    def update_now(self) -> None:
+        """Redraw the screen from the current view."""
+        self.update_view(self.deck.view)
+
+    def target(self) -> Target | None:
+        """Return the object under the cursor."""
+
+    def selected_key(self) -> str:
+        """Return the key of the row under the cursor."""
+        target = self.target()
+        return target.id if target is not None else ""
+
+    def marked_keys(self) -> list[str]:
+        """Return the keys of the marked rows that still exist, in the order of marking."""
+        return []
+
+    def unmark(self) -> None:
+        """Clear all marks."""
+
+    def explain_no_target(self) -> str:
+        """Return why the object under the cursor cannot be changed, or a hint to choose one."""
+        return untouchable(self.state, self.id_at_cursor(whole=True)) or "choose a row first"
 
     def body(self) -> Iterable[Widget]:
         """The widgets between tabs and time bar."""
@@ -225,7 +264,7 @@ class Frame(Sized):
             return
         self._laid_out_for = event.size
         self.query_one("#strip", Lines).display = event.size.height >= TALL_HEADER_MIN_HEIGHT
-        self.apply_sizes()
+        self.sizes.apply()
         self.call_after_refresh(self._laid_out)
 
     def _laid_out(self) -> None:
@@ -260,12 +299,14 @@ class Frame(Sized):
         return [key for key in own if key[0] not in refused and key[1] not in refused]
 
     def id_at_cursor(self, *, whole: bool = False) -> str:
+        """Return the id, or the seq, of the object under the cursor; of the page itself if `whole`."""
         if isinstance(self.focused, Picks) and self.focused.chosen:
             return self.focused.chosen.removeprefix("event:")
         table = self._table()
         return (table.selected or "") if table is not None else self.selected_key()
 
     def copyable_text(self) -> tuple[str, str]:
+        """Return a description of the text that can be copied here, and the text."""
         table = self._table()
         if table is None:
             return "this page", "\n".join(pane.text for pane in self.query(Pane) if pane.display)
@@ -277,7 +318,7 @@ class Frame(Sized):
     def _table(self) -> Table | None:
         return next(iter(self.query(Table)), None)
 
-    def show_help(self) -> None:
+    def action_help(self) -> None:
         self.app.push_screen(
             dialogs.dialog.HelpScreen(
                 self.PLACE.capitalize() or "this page",
@@ -355,13 +396,13 @@ class Frame(Sized):
         return suggestions(line, self.state)
 
     def on_mount(self) -> None:
-        self.apply_sizes()
+        self.sizes.apply()
         self.has_begun = True
         self.update_view(self.deck.view)
         replay_keys(self)
 
     def on_screen_resume(self) -> None:
-        self.apply_sizes()
+        self.sizes.apply()
         self.update_view(self.deck.view)
 
     def on_table_resized(self) -> None:
@@ -400,7 +441,7 @@ class Frame(Sized):
         try:
             action, command_line = parse_line(line)
         except InvalidCommandLine as error:
-            self.warn(str(error))
+            self.deck.messages.warn(str(error))
         else:
             action.call(self, command_line)
 
@@ -474,7 +515,7 @@ class Frame(Sized):
         self.focus_body()
         self.update_view(self.deck.view)
 
-    def jump(self) -> None:
+    def action_jump(self) -> None:
         """Start jump mode: label every target with a letter, and go to that of the next key."""
 
         def chosen(spot: Spot | None) -> None:

@@ -54,7 +54,7 @@ class JournalScreen(TableScreen):
             self.entries = [*reversed(entries), *old_entries][: self.MAX_ENTRIES]
             if newest and len(self.entries) >= LONG_LISTING_ROWS:  # a long listing waits until it is due
                 return
-            self._next_ms = 0
+            self.due_ms = 0
             self.update_now()
 
         self.deck.background.read(read, receive, failed=self._not_read)

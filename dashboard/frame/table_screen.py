@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from dashboard.frame.frame import Frame
-from dashboard.frame.sizing import MIN_HEIGHT, Grip
+from dashboard.frame.sizing import MIN_HEIGHT, Grip, PaneSizes
 from dashboard.views.changes.targets import Target, target_of
 from dashboard.views.drawing.row_pane import RowDetails, draw_details
 from dashboard.views.drawing.rows import OFFER, Cell, Listing, reorder
@@ -40,6 +40,13 @@ LONG_LISTING_ROWS, ROWS_PER_MS = 1_000, 10
 """A listing of more than LONG rows is made again only after one millisecond per ROWS_A_MS rows."""
 
 
+class TableSizes(PaneSizes):
+    """The sizes of the panes of a table; that below it is closed while it is hidden."""
+
+    def is_open(self, grip: Grip) -> bool:
+        return self._screen.query_one(f"#{grip.at}").display if grip is BELOW else super().is_open(grip)
+
+
 class TableScreen(Frame):
     """Shows the rows that `listing` returns."""
 
@@ -67,9 +74,11 @@ class TableScreen(Frame):
 
     def __init__(self) -> None:
         super().__init__()
+        self.sizes = TableSizes(self, self.GRIPS, self.update_now)
         self.sorting = Sorting(self.first_order)
         """How the rows are sorted."""
-        self._next_ms = 0
+        self.due_ms = 0
+        """Time of the next redraw, in UTC milliseconds; 0 for the next look."""
         self._more: tuple[str, object] = ("", None)
         self._reading_more = False
         self._shown_count = 0
@@ -103,7 +112,7 @@ class TableScreen(Frame):
         return self.query_one("#body", Table)
 
     def show(self, view: ViewState) -> None:
-        if not view.is_due(self._next_ms):
+        if not view.is_due(self.due_ms):
             return
         listing = self.sorted(self.listing(view))
         if self.deck.access.readonly:
@@ -120,7 +129,7 @@ class TableScreen(Frame):
         )
         self.table.head(title_of(self.sorting.order, self.HEADS), UP if self.sorting.is_reversed else DOWN)
         self.table.show(listing, view.wall_ms)
-        self._next_ms = view.wall_ms + (self._total // ROWS_PER_MS if self._total > LONG_LISTING_ROWS else 0)
+        self.due_ms = view.wall_ms + (self._total // ROWS_PER_MS if self._total > LONG_LISTING_ROWS else 0)
         if self.is_typing:
             self.key_frames.call_after(self._redraw_parts)
         else:
@@ -154,7 +163,7 @@ class TableScreen(Frame):
         free = room - (len(self.table.rows.keys) or room) - 2
         below.display = tall or free >= BELOW_LINES
         if below.display:
-            wished, least = self.user_size(BELOW), room * BELOW_MIN_PERCENT // 100 if tall else BELOW_LINES
+            wished, least = self.sizes.chosen(BELOW), room * BELOW_MIN_PERCENT // 100 if tall else BELOW_LINES
             height = max(least, free) if wished is None else min(wished, room - MIN_HEIGHT)
             old_height = below.styles.inline.height  # that of the style sheet is a share
             if old_height is None or old_height.value != height:
@@ -185,9 +194,6 @@ class TableScreen(Frame):
         if self.BELOW_MIN_HEIGHT and not self.FILLS:
             self.query_one("#below").display = event.size.height >= self.BELOW_MIN_HEIGHT
 
-    def is_open(self, grip: Grip) -> bool:
-        return self.query_one(f"#{grip.at}").display if grip is BELOW else super().is_open(grip)
-
     def on_table_moved(self, event: Table.Moved) -> None:
         self.key_frames.call_after(self._redraw_parts)
 
@@ -199,7 +205,7 @@ class TableScreen(Frame):
         self.deck.open(self.OPENS, key)
 
     def on_table_resized(self) -> None:
-        self._next_ms = 0  # the frame has it looked at
+        self.due_ms = 0  # the frame has it looked at
 
     def on_lines_resized(self, event: Lines.Resized) -> None:
         # Not by `call_after_refresh` in `_fill`: that has the screen painted before the frame around it is drawn.
@@ -217,13 +223,13 @@ class TableScreen(Frame):
 
     def release(self) -> None:
         """Release the held order; the cursor goes to the first row."""
-        self._next_ms = 0
+        self.due_ms = 0
         self.table.placed = False
 
     def filter(self, needle: str) -> None:
         if needle != self.needle:
             self.table.placed = False
-        self._next_ms = 0
+        self.due_ms = 0
         super().filter(needle)
 
     def action_back(self) -> None:
@@ -282,7 +288,7 @@ class TableScreen(Frame):
         if key is None:
             return
         if not self.can_be_marked(key):
-            self.warn("it has ended, and its run with it; nothing can be done with it")
+            self.deck.messages.warn("it has ended, and its run with it; nothing can be done with it")
             return
         self.table.mark(key)
         self.table.action_move(1)
@@ -292,7 +298,7 @@ class TableScreen(Frame):
         """Mark all matching rows that can be changed; if all are marked, unmark them."""
         keys = [key for key in self.table.rows.keys if self.can_be_marked(key)]
         if not keys:
-            self.warn("nothing here can be marked")
+            self.deck.messages.warn("nothing here can be marked")
             return
         self.table.mark_all([] if set(keys) <= self.table.marked.keys() else keys)
         self._say_marked()

@@ -8,7 +8,7 @@ from textual.widget import Widget
 
 from dashboard.frame.ended_run import EndedRun
 from dashboard.frame.panels_screen import PanelsScreen, give_rows
-from dashboard.frame.sizing import Grip
+from dashboard.frame.sizing import Grip, PaneSizes
 from dashboard.reading.newest import Newest
 from dashboard.views.arrangement import PANE_MIN_COLUMNS
 from dashboard.views.changes.drafts import as_markdown, draft
@@ -41,6 +41,17 @@ MAX_ENDED_ATTEMPTS = 2_000
 _NO_WORK = Census()
 _OF_OPEN = ("D", "P", "ctrl+d", "f")
 """Keys without an effect on an ended run."""
+
+
+class ReportSizes(PaneSizes):
+    """The sizes of the panes of a run; all but the report are closed while it covers the page."""
+
+    def __init__(self, screen: "RunScreen") -> None:
+        super().__init__(screen, screen.GRIPS, screen.update_now)
+        self._run_screen = screen
+
+    def is_open(self, grip: Grip) -> bool:
+        return not self._run_screen.is_whole and super().is_open(grip)
 
 
 class RunScreen(PanelsScreen):
@@ -84,6 +95,7 @@ class RunScreen(PanelsScreen):
         self._census, self._census_ms = _NO_WORK, 0
         self._report_ms = 0
         self._graph = GraphSlot()
+        self.sizes = ReportSizes(self)
         self.is_whole = False
         """Whether the report covers the page."""
         self._ended_run: EndedRun | None = None
@@ -120,9 +132,6 @@ class RunScreen(PanelsScreen):
             self._show_work(view, run)
         self._show_report(view, run)
         self._show_graph(view, run)
-
-    def is_open(self, grip: Grip) -> bool:
-        return not self.is_whole and super().is_open(grip)
 
     def _count(self, view: ViewState, run: Run) -> None:
         if view.is_due(self._census_ms) or not self._census.stages:

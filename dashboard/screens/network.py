@@ -11,7 +11,7 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from dashboard.frame.remembered import RecentEvents
-from dashboard.frame.sizing import Grip
+from dashboard.frame.sizing import Grip, PaneSizes
 from dashboard.frame.table_screen import MARKS, TableScreen
 from dashboard.views.arrangement import Arrangement, arrange, max_tree_lines
 from dashboard.views.changes.targets import Target, target_of
@@ -43,6 +43,22 @@ class Parts(Horizontal):
         screen = self.screen
         if isinstance(screen, NetworkScreen):
             self.call_after_refresh(screen.fit)
+
+
+class NetworkSizes(PaneSizes):
+    """The sizes of pane and tail, which the arrangement of the tree applies."""
+
+    def __init__(self, screen: "NetworkScreen") -> None:
+        super().__init__(screen, screen.GRIPS, screen.update_now)
+        self._network_screen = screen
+
+    def is_open(self, grip: Grip) -> bool:
+        arranged = self._network_screen.arranged
+        return arranged is not None and bool(arranged.pane if grip is PANE else arranged.tail)
+
+    def set_size(self, grip: Grip, cells: int | None) -> None:
+        """Arrange the tree again at the next redraw."""
+        self._network_screen.due_ms = 0
 
 
 class NetworkScreen(TableScreen):
@@ -82,12 +98,13 @@ class NetworkScreen(TableScreen):
 
     def __init__(self) -> None:
         super().__init__()
+        self.sizes = NetworkSizes(self)
         self._opened: set[str] = set()
         self._active_ms: dict[str, int] = {}
         self._meters, self._progresses, self._tail = Meters(), ProgressCache(), ScreenTail()
         self._graph, self._pane_graph = GraphSlot(), GraphSlot()
         self._wants_pane = True
-        self._arranged: Arrangement | None = None
+        self.arranged: Arrangement | None = None
         self._still = {part: Stillness() for part in ("body", "tail", "graph", "pane")}
         self._by_clock = False
         """Whether only the clock has changed since the last redraw."""
@@ -115,10 +132,10 @@ class NetworkScreen(TableScreen):
             self._active_ms = {agent_id: at for agent_id, at in self._active_ms.items() if agent_id in state.agents}
         height = self.query_one("#parts").size.height
         folding = Folding(
-            max_tree_lines(self.size.height, height, self.user_size(TAIL)), frozenset(self._opened), self._active_ms
+            max_tree_lines(self.size.height, height, self.sizes.chosen(TAIL)), frozenset(self._opened), self._active_ms
         )
         width = self.table.wide
-        lanes = self._arranged is not None and self._arranged.lanes
+        lanes = self.arranged is not None and self.arranged.lanes
         lane = lane_cells(state, width) if lanes else 0
         self._meters.update(view.activity, state, now_ms, lane=lane, anew=view.past is not None)
         progress = self._progresses.of(view)
@@ -151,9 +168,9 @@ class NetworkScreen(TableScreen):
 
     def fit(self) -> None:
         """Divide the room again, and redraw the parts if that has changed."""
-        before = self._arranged
+        before = self.arranged
         self.divide()
-        if self._arranged != before:
+        if self.arranged != before:
             self._show_beside(self.deck.view)
 
     def divide(self) -> None:
@@ -168,30 +185,22 @@ class NetworkScreen(TableScreen):
             lines=rows,
             pane=self._wants_pane,
             graph=graph,
-            pane_cells=self.user_size(PANE),
-            tail_lines=self.user_size(TAIL),
+            pane_cells=self.sizes.chosen(PANE),
+            tail_lines=self.sizes.chosen(TAIL),
         )
-        if arrangement == self._arranged or not parts.size.height:
+        if arrangement == self.arranged or not parts.size.height:
             return
-        self._arranged = arrangement
+        self.arranged = arrangement
         for name, value in (("graph", arrangement.graph), ("tail", arrangement.tail)):
             self.query_one(f"#{name}").styles.height = value
         self.query_one("#pane").styles.width = arrangement.pane
-        self.call_after_refresh(self.apply_sizes)  # other borders can be dragged now
+        self.call_after_refresh(self.sizes.apply)  # other borders can be dragged now
         self.query_one("#pane").can_focus = bool(arrangement.pane)
         self.query_one("#tail").can_focus = bool(arrangement.tail)
 
-    def is_open(self, grip: Grip) -> bool:
-        """Tell whether the pane or the tail of a grip is shown."""
-        return self._arranged is not None and bool(self._arranged.pane if grip is PANE else self._arranged.tail)
-
-    def set_size(self, grip: Grip, cells: int | None) -> None:
-        """Arrange the tree again, which applies the size."""
-        self._next_ms = 0
-
     def _show_beside(self, view: ViewState) -> None:
         """Redraw the tail, the graph and the pane."""
-        arrangement = self._arranged
+        arrangement = self.arranged
         if arrangement is None:
             return
         if arrangement.tail:
@@ -246,7 +255,7 @@ class NetworkScreen(TableScreen):
         return self._pane_graph.lines(view, key, width, height + 1, calm=self.app.animation_level == "none")[1:]
 
     def on_resize(self, event: events.Resize) -> None:
-        self._next_ms = 0  # redraw at the next update
+        self.due_ms = 0  # redraw at the next update
 
     def on_lines_resized(self, event: Lines.Resized) -> None:
         # All parts have their sizes when the first of them tells, and what stands around the screen tells too.
@@ -305,7 +314,7 @@ class NetworkScreen(TableScreen):
         agent = self.state.agents.get(key or "")
         supervisor_id = agent.supervisor_id if agent is not None else (key or "").removeprefix("fold:")
         self._opened ^= {supervisor_id}
-        self._next_ms = 0
+        self.due_ms = 0
         self.update_view(self.deck.view)
 
     def action_pane(self) -> None:
@@ -313,7 +322,7 @@ class NetworkScreen(TableScreen):
         self._wants_pane = not self._wants_pane
         if not self._wants_pane:
             self.focus_body()
-        self._next_ms = 0
+        self.due_ms = 0
         self.update_view(self.deck.view)
         self.call_after_refresh(self.update_now)
 

@@ -8,6 +8,7 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from dashboard import dialogs
+from dashboard.actions.action import show_dialog
 from dashboard.frame.panels_screen import give_rows
 from dashboard.frame.table_screen import BELOW, TableScreen
 from dashboard.reading.comparing import key_of
@@ -80,7 +81,7 @@ class StateScreen(TableScreen):
 
         def receive(stored: StoredStates) -> None:
             self._stored, self._has_looked, self._reading = stored, True, False
-            self._next_ms = 0
+            self.due_ms = 0
             self.update_now()
 
         def failed() -> None:
@@ -146,7 +147,7 @@ class StateScreen(TableScreen):
         """Compare the row under the cursor with the moment shown, or that with the newest state."""
         key, seq = self.table.selected, str(self.state.seq)
         if key is None or (key == NEWEST and not self.deck.past.is_shown):
-            self.warn("choose a snapshot, an archive or a fork to compare with the newest state")
+            self.deck.messages.warn("choose a snapshot, an archive or a fork to compare with the newest state")
         elif key == NEWEST:
             self.deck.open("diff", key_of(seq, str(self._stored.last_seq)))
         else:
@@ -156,7 +157,7 @@ class StateScreen(TableScreen):
         if beside.kind == "fork":
             self.deck.open_database(Path(beside.path))
         elif self.deck.access.can_write():
-            self.show_dialog(dialogs.files.ImportDialog(self.deck.path, beside.path))
+            show_dialog(self, dialogs.files.ImportDialog(self.deck.path, beside.path))
 
 
 SCREEN = StateScreen

@@ -64,7 +64,7 @@ class TeamsScreen(TableScreen):
         own_path = str(self.deck.path)
         self._teams = [self._with_feed_data(team) if team.path == own_path else team for team in teams]
         self._looking, self._has_looked = False, True
-        self._next_ms = 0
+        self.due_ms = 0
         self.update_now()
 
     def _with_feed_data(self, team: TeamDatabase) -> TeamDatabase:
@@ -86,7 +86,7 @@ class TeamsScreen(TableScreen):
     def open_row(self, key: str) -> None:
         team = next((team for team in self._teams if team.path == key), None)
         if team is not None and team.error is not None:
-            self.warn(f"{team.path} cannot be opened: {team.error}")
+            self.deck.messages.warn(f"{team.path} cannot be opened: {team.error}")
         elif key == str(self.deck.path):
             self.deck.action_go("network")
         else:

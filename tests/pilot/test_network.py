@@ -215,7 +215,7 @@ async def test_rows_and_what_stands_beside_them_take_the_width_that_they_have_go
             pane.styles.width = cells
             await hand.pilot.pause()  # and nothing tells that the team has changed
             drawn = picture(hand)
-            hand.app.screen._next_ms = 0  # type: ignore[attr-defined]
+            hand.app.screen.due_ms = 0  # type: ignore[attr-defined]
             hand.app.screen.update_view(hand.app.view)  # type: ignore[attr-defined]
             await hand.pilot.pause()
             assert picture(hand) == drawn

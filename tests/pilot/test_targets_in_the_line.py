@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from dashboard.actions import WORDS, parse_line
-from dashboard.actions.action import ActionScreen
 from dashboard.dialogs.dialog import Dialog
+from dashboard.frame.frame import Frame
 from engine.core.commands import AddSupervisor, SupervisorSpec, SwapAgent
 from engine.core.queries.targets import find_agent, find_any
 from tests.pilot.hand import Hand, opened
@@ -42,7 +42,7 @@ async def reached(hand: Hand, line: str) -> object:
     """Carry out a line, and return the dialog, the page or the command that came of it, or what was said."""
     app, place = hand.app, hand.app.screen
     before, orders = len(app.says), len(app.orders)
-    assert isinstance(place, ActionScreen)
+    assert isinstance(place, Frame)
     action, said = parse_line(line)
     action.call(place, said)
     await hand.press()
