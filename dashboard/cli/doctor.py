@@ -22,7 +22,7 @@ from dashboard.views.words.amounts import duration, pluralize
 from engine.core.encoding.codec import decode_state_fast
 from engine.core.errors import CoreError
 from engine.errors import Unusable
-from engine.models.at_hand import installed_agents, running_servers
+from engine.models.local_services import installed_agents, running_servers
 from engine.models.providers import find_keys
 from engine.reading.folding import fold_from
 from engine.runtimes.programs.worktree import describe_worktrees

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dashboard.frame.table_screen import BELOW, TableScreen
 from dashboard.reading.databases import DatabaseInfo
-from dashboard.reading.teams_at_hand import LAST_EVENTS, find_teams, home
+from dashboard.reading.team_databases import LAST_EVENTS, find_teams, home
 from dashboard.views.changes.holdings import holdings
 from dashboard.views.drawing.row_pane import RowDetails
 from dashboard.views.drawing.rows import Listing

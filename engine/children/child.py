@@ -3,7 +3,7 @@
 Every child leads its own session and process group: Ctrl-C in the terminal reaches only the engine, and a kill reaches
 everything that the child started. It is started by exec, never by fork, because a forked child would keep the engine's
 lock. Processes that it leaves in its group are killed at its exit. Children of our own code exit when their input ends,
-also after the engine was killed; other programs have the watcher in `runtimes.programs.watched`.
+also after the engine was killed; other programs have the watcher in `runtimes.programs.external_programs`.
 
 Exits are taken from the asyncio protocol, not from `Process.wait`, which before Python 3.12.5 also waits for every
 process that holds the pipes.

@@ -42,7 +42,7 @@ from engine.runtimes.catalogue import built_in
 from engine.runtimes.code import Code
 from engine.runtimes.functions.processes import Processes
 from engine.runtimes.functions.threads import Threads
-from engine.runtimes.programs.watched import Programs
+from engine.runtimes.programs.external_programs import Programs
 from engine.runtimes.values import json_value, one_line
 from engine.trusted_code.trust import TrustList
 from store import Reader, Record

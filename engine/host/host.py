@@ -45,7 +45,7 @@ from engine.runtimes.base import Factory
 from engine.runtimes.catalogue import built_in
 from engine.runtimes.functions.processes import Processes, spare_cores
 from engine.runtimes.functions.threads import Threads
-from engine.runtimes.programs.watched import Programs
+from engine.runtimes.programs.external_programs import Programs
 from engine.stream.board import LiveTexts
 from engine.stream.bus import BUFFERED, Bus
 from engine.stream.subscription import Subscription

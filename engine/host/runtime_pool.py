@@ -17,7 +17,7 @@ from engine.runtimes.catalogue import factory_for, is_loaded, load
 from engine.runtimes.code import Code
 from engine.runtimes.functions.processes import Processes
 from engine.runtimes.functions.threads import Threads
-from engine.runtimes.programs.watched import Programs
+from engine.runtimes.programs.external_programs import Programs
 from engine.runtimes.toolbox.tool_cache import ToolCache
 from engine.runtimes.values import with_class
 
@@ -75,86 +75,86 @@ class RuntimePool:
         team = self._state().team
         return _path(team.folder) if team is not None else self._folder
 
-    def spec(self, spec: str) -> AgentSpec:
+    def spec(self, spec_hash: str) -> AgentSpec:
         """Return the spec with a content hash.
 
         Raises:
             Unusable: If the spec is no longer in use.
         """
-        blueprint = self._state().specs.get(spec)
-        if blueprint is None:
+        spec = self._state().specs.get(spec_hash)
+        if spec is None:
             raise Unusable("its spec is not in use any more")
-        return blueprint
+        return spec
 
     @property
     def bindings(self) -> int:
         """Number of registered callables of this process."""
         return len(self._bound)
 
-    def ready(self, spec: str) -> Runtime | None:
+    def ready(self, spec_hash: str) -> Runtime | None:
         """Return the runtime of a spec if it exists already."""
-        return self._ready.get(spec)
+        return self._ready.get(spec_hash)
 
-    def forget(self, specs: Iterable[str]) -> None:
+    def forget(self, spec_hashes: Iterable[str]) -> None:
         """Drop runtimes: later attempts get new ones, attempts at work keep theirs."""
-        for spec in specs:
-            self._ready.pop(spec, None)
+        for spec_hash in spec_hashes:
+            self._ready.pop(spec_hash, None)
             # A runtime in the making counts as old as well: `_end_wait` finds its list gone and does not publish it.
-            self._waiting.pop(spec, None)
+            self._waiting.pop(spec_hash, None)
 
-    async def prepare(self, spec: str, blueprint: AgentSpec | None = None) -> Runtime:
+    async def prepare(self, spec_hash: str, spec: AgentSpec | None = None) -> Runtime:
         """Return the runtime of a spec, creating it if necessary; concurrent callers share one creation.
 
         Args:
-            spec: Content hash of the spec.
-            blueprint: The spec itself, if it may no longer be in the state; None looks it up.
+            spec_hash: Content hash of the spec.
+            spec: The spec itself, if it may no longer be in the state; None looks it up.
 
         Raises:
             Unusable: If it cannot be created, in one line. The next call tries again.
         """
-        if spec in self._ready:
-            return self._ready[spec]
-        blueprint = blueprint or self.spec(spec)
-        if spec not in self._waiting:
-            self._waiting[spec] = []
+        if spec_hash in self._ready:
+            return self._ready[spec_hash]
+        spec = spec or self.spec(spec_hash)
+        if spec_hash not in self._waiting:
+            self._waiting[spec_hash] = []
             # In a task of its own: a caller may be cancelled while others wait for the same runtime.
-            self._start(self._make, spec, blueprint, self._waiting[spec])
+            self._start(self._make, spec_hash, spec, self._waiting[spec_hash])
         pending: Pending[Runtime] = Pending()
-        self._waiting[spec].append(pending)
+        self._waiting[spec_hash].append(pending)
         return await pending.wait()
 
-    async def _make(self, spec: str, blueprint: AgentSpec, waiting: list[Pending[Runtime]]) -> None:
+    async def _make(self, spec_hash: str, spec: AgentSpec, waiting: list[Pending[Runtime]]) -> None:
         bindings = self.bindings
         try:
-            runtime = await self._make_runtime(blueprint)
+            runtime = await self._make_runtime(spec)
         except Unusable as unusable:
             if self.bindings != bindings:  # the program has bound more callables meanwhile
-                await self._make(spec, blueprint, waiting)
+                await self._make(spec_hash, spec, waiting)
                 return
-            self._end_wait(spec, waiting)
+            self._end_wait(spec_hash, waiting)
             for pending in waiting:
                 pending.fail(unusable)
             return
-        if self._end_wait(spec, waiting):
+        if self._end_wait(spec_hash, waiting):
             self._sweep()
-            self._ready[spec] = runtime
+            self._ready[spec_hash] = runtime
         for pending in waiting:
             pending.put(runtime)
 
-    def _end_wait(self, spec: str, waiting: list[Pending[Runtime]]) -> bool:
+    def _end_wait(self, spec_hash: str, waiting: list[Pending[Runtime]]) -> bool:
         """End the wait for a runtime; False if the runtime was dropped while it was being created."""
-        is_current = self._waiting.get(spec) is waiting
+        is_current = self._waiting.get(spec_hash) is waiting
         if is_current:
-            del self._waiting[spec]
+            del self._waiting[spec_hash]
         return is_current
 
-    async def _make_runtime(self, blueprint: AgentSpec) -> Runtime:
-        agent_type = blueprint.agent_type or ""
+    async def _make_runtime(self, spec: AgentSpec) -> Runtime:
+        agent_type = spec.agent_type or ""
         try:
             # In a thread: the import of the first agent of a kind would keep the loop from everything else.
             if not is_loaded(agent_type):
                 await self._threads.run(partial(load, agent_type))
-            runtime = factory_for(agent_type, self._factories)(blueprint, self._code())
+            runtime = factory_for(agent_type, self._factories)(spec, self._code())
             await runtime.check()
         except Unusable:
             raise

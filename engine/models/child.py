@@ -24,11 +24,11 @@ from engine.core.records.values import NO_USAGE, Usage
 from engine.models import bounds
 from engine.models import child_messages as messages
 from engine.models.assembly import Assembly
-from engine.models.at_work import AtWork, RequestMarker
 from engine.models.awake import AwakeTimer
 from engine.models.completion import Litellm
 from engine.models.failures import Failure, failure_of
 from engine.models.redaction import MIN_SECRET_CHARACTERS, credentials_in
+from engine.models.request_marker import CurrentRequest, RequestMarker
 from engine.models.wire import Exchange
 
 FLUSH_S = 0.005
@@ -45,13 +45,13 @@ class RequestServer:
     Args:
         output: The stream to the engine.
         litellm: Sends the requests.
-        at_work: Marks the request that it is working on.
+        current_request: Marks the request that it is working on.
     """
 
-    def __init__(self, output: BinaryIO, litellm: Litellm, at_work: AtWork) -> None:
+    def __init__(self, output: BinaryIO, litellm: Litellm, current_request: CurrentRequest) -> None:
         self._output = output
         self._litellm = litellm
-        self._at_work = at_work
+        self._current_request = current_request
         self._scopes: dict[int, anyio.CancelScope] = {}
         self._pieces: list[tuple[int, bool, str]] = []
         self._pieces_arrived = anyio.Event()
@@ -85,7 +85,7 @@ class RequestServer:
                 if isinstance(message, messages.Look):
                     reply = self._look(message)
                 else:
-                    reply = await RequestMarker(self._at_work, message.id, self._ask(message))
+                    reply = await RequestMarker(self._current_request, message.id, self._ask(message))
                 self._write_pieces()
                 self._write(reply)
             except Exception as error:  # an answer that cannot be read must not end the other requests
@@ -203,7 +203,7 @@ def main() -> None:
     os.dup2(null, 0)
     os.dup2(2, 1)
     _limit_memory()
-    server = RequestServer(output, Litellm(), AtWork(int(sys.argv[1]) if sys.argv[1:] else -1))
+    server = RequestServer(output, Litellm(), CurrentRequest(int(sys.argv[1]) if sys.argv[1:] else -1))
     try:
         anyio.run(server.run, requests)
     except BaseException:  # any error ends the process, which the reading thread would otherwise keep alive

@@ -161,7 +161,7 @@ class Link:
             group.cancel_scope.cancel()
         if self._process is process:
             self._process = None
-        cause = process.at_work.id
+        cause = process.current_request.id
         for id in self._pending_ids(process):
             failure = RequestFailed(_connection_failure(id, process.last_words))
             self._pending.pop(id).answer.fail(failure if cause in (0, id) else _OtherRequestFailed())

@@ -10,9 +10,9 @@ import anyio
 from engine.children.child import Child, start_child
 from engine.models import bounds
 from engine.models import child_messages as messages
-from engine.models.at_work import BYTES, AtWork
 from engine.models.awake import AwakeTimer
 from engine.models.redaction import redact
+from engine.models.request_marker import BYTES, CurrentRequest
 
 WATCH_INTERVAL_S = 5.0
 """Interval of the checks of a busy process, in seconds."""
@@ -22,13 +22,13 @@ class ProviderProcess:
     """One provider process.
 
     Args:
-        at_work: The request that it is working on.
+        current_request: The request that it is working on.
         secrets: Values to remove from its last words.
     """
 
-    def __init__(self, child: Child, at_work: AtWork, secrets: Iterable[str]) -> None:
+    def __init__(self, child: Child, current_request: CurrentRequest, secrets: Iterable[str]) -> None:
         self.child = child
-        self.at_work = at_work
+        self.current_request = current_request
         self._secrets = list(secrets)
         self._used = anyio.Event()
         self._answered = anyio.Event()
@@ -41,10 +41,10 @@ class ProviderProcess:
         with TemporaryFile() as shared:
             shared.write(bytes(BYTES))
             shared.flush()
-            at_work = AtWork(shared.fileno())
+            current_request = CurrentRequest(shared.fileno())
             command = [sys.executable, "-P", "-m", "engine.models.child", str(shared.fileno())]
             child = await start_child(command, env=environment, pass_fds=[shared.fileno()])
-        return cls(child, at_work, [os.environ[name] for name in names])
+        return cls(child, current_request, [os.environ[name] for name in names])
 
     @property
     def last_words(self) -> str:

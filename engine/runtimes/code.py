@@ -12,7 +12,7 @@ from engine.errors import Unusable
 from engine.runtimes.functions.isolated import Sources
 from engine.runtimes.functions.processes import Processes
 from engine.runtimes.functions.threads import Threads
-from engine.runtimes.programs.watched import Programs
+from engine.runtimes.programs.external_programs import Programs
 from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.tool_cache import ToolCache
 from engine.trusted_code.references import Origin, is_bound, resolve

@@ -20,7 +20,7 @@ from engine.runtimes.catalogue import built_in, factory_for
 from engine.runtimes.code import Code
 from engine.runtimes.functions.processes import Processes
 from engine.runtimes.functions.threads import Threads
-from engine.runtimes.programs.watched import Programs
+from engine.runtimes.programs.external_programs import Programs
 from engine.trusted_code.references import Origin, is_bound, reference_of, resolve
 
 Call: TypeAlias = Callable[..., Any]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from engine.core.discovery.capability_index import CapabilityIndex
-from engine.core.queries.team.suiting import candidate_from, tool_name
+from engine.core.queries.team.matching import candidate_from, tool_name
 from engine.core.records.records import copy_with
 from engine.core.specs.spec import AgentCapability, AgentSpec
 from engine.errors import EngineError

@@ -6,7 +6,7 @@ import pytest
 
 from dashboard.app.navigation import place_of, read_place, visit
 from dashboard.reading.databases import DatabaseInfo
-from dashboard.reading.teams_at_hand import team_of
+from dashboard.reading.team_databases import team_of
 from dashboard.screens.log import LogScreen, tail
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.table import HEADINGS

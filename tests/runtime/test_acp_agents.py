@@ -16,12 +16,12 @@ from engine.core.commands import Answer, Steer
 from engine.core.specs.model_spec import McpSpec
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec
-from engine.runtimes.programs import acp_session
+from engine.runtimes.programs import acp_calls, acp_session
 from engine.runtimes.spec_keys import TOOL_KINDS
 from tests.runtime.engines import Engine, Engines, Hurried
+from tests.runtime.test_external_programs import gone
 from tests.runtime.test_jsonl_agents import steps
 from tests.runtime.test_process_agents import cancelled, shown
-from tests.runtime.test_watched import gone
 
 pytestmark = [
     pytest.mark.anyio,
@@ -375,7 +375,7 @@ async def test_one_that_says_too_much_is_ended_and_its_attempt_fails(
 async def test_of_its_tool_calls_only_the_newest_are_remembered(
     engine: Engines, coder: Coder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(acp_session, "MAX_CALLS", 3)
+    monkeypatch.setattr(acp_calls, "MAX_CALLS", 3)
     async with engine(coder()) as running:
         await running.ask("many")
         named = [name for name, _ in await steps(running)]

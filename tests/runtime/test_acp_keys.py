@@ -13,7 +13,7 @@ from engine.core.events import RunFinished
 from engine.core.specs.model_spec import McpSpec
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec
-from engine.runtimes.programs import acp_session
+from engine.runtimes.programs import acp_calls
 from engine.stream.records import Piece
 from tests.runtime.engines import Engine, Engines
 from tests.runtime.test_acp_agents import answer, asked
@@ -58,7 +58,7 @@ async def test_its_output_is_all_that_it_says_after_its_last_call(engine: Engine
 async def test_steps_beyond_the_bound_are_not_kept(
     engine: Engines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(acp_session, "MAX_STEPS", 2)
+    monkeypatch.setattr(acp_calls, "MAX_STEPS", 2)
     async with engine(coder(tmp_path)) as running:
         await running.ask("many")
         names = [name for name, _ in await steps(running)]

@@ -18,8 +18,8 @@ from engine.core.specs.limits import Limits
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec
 from engine.platform.clock import VirtualClock
-from engine.runtimes.programs import lines, speaking
-from engine.runtimes.programs.speaking import MAX_PENDING_REQUESTS
+from engine.runtimes.programs import jsonl_conversation, lines
+from engine.runtimes.programs.jsonl_conversation import MAX_PENDING_REQUESTS
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines
 from tests.runtime.test_process_agents import cancelled, program, shown
@@ -362,6 +362,6 @@ async def test_a_flood_of_lines_leaves_the_loop_its_turns(engine: Engines, monke
 async def test_one_that_writes_on_and_on_is_ended_and_its_attempt_fails(
     engine: Engines, bound: str, code: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(speaking, bound, 50)
+    monkeypatch.setattr(jsonl_conversation, bound, 50)
     async with engine(speaker(code)) as running:
         assert said in await running.fails()

@@ -16,7 +16,7 @@ from engine.core.records.records import copy_with
 from engine.core.specs.spec import AgentSpec, Retry
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines, Hurried, soon
-from tests.runtime.test_watched import gone, groups_below
+from tests.runtime.test_external_programs import gone, groups_below
 
 pytestmark = pytest.mark.anyio
 

@@ -96,7 +96,7 @@ def stop_at(process: ProviderProcess, id: int) -> None:
         os.kill(process.child.pid, signal.SIGSTOP)
         while Path(f"/proc/{process.child.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
             os.sched_yield()
-        if process.at_work.id == id:
+        if process.current_request.id == id:
             return
         os.kill(process.child.pid, signal.SIGCONT)
         os.sched_yield()

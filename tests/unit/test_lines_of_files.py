@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engine.runtimes.programs.acp_asking import whole_diff
+from engine.runtimes.programs.acp_requests import whole_diff
 from engine.runtimes.programs.confined import text_of
 
 texts = st.text("ab \n\r\f\x85\u2028", max_size=8)

@@ -24,7 +24,7 @@ from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.functions.processes import Processes
 from engine.runtimes.functions.threads import Threads
-from engine.runtimes.programs.watched import Programs
+from engine.runtimes.programs.external_programs import Programs
 from tests.patience import PATIENCE_S
 
 SPEC = AgentSpec(name="a", agent_type="gated")

@@ -18,11 +18,13 @@ from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.options import options_in
+from engine.runtimes.programs.acp_calls import SessionCalls
+from engine.runtimes.programs.acp_requests import AcpRequests
 from engine.runtimes.programs.acp_servers import session_servers
 from engine.runtimes.programs.acp_session import AcpSession
-from engine.runtimes.programs.attending import AttemptProgram
+from engine.runtimes.programs.at_most_once import run_once
+from engine.runtimes.programs.attempt_program import AttemptProgram
 from engine.runtimes.programs.environment import check_acp
-from engine.runtimes.programs.once import run_once
 from engine.runtimes.programs.options import AcpOptions
 from engine.runtimes.programs.place import open_place
 from engine.runtimes.programs.preconditions import check_preconditions
@@ -70,18 +72,28 @@ class AcpRuntime:
         async with open_place(work, cwd, threads=code.threads, worktree=options.worktree, goes_on=True) as place:
             program = await code.programs.start(options.argv, env=env, cwd=place.folder, line_bytes=MAX_LINE_BYTES)
             attempt_program = AttemptProgram(work, program, self._name, code.threads)
-            session = AcpSession(
+            calls = SessionCalls(work)
+            requests = AcpRequests(
                 work,
-                attempt_program,
+                calls,
                 self._name,
                 folder=place.folder,
-                servers=servers,
                 threads=code.threads,
                 programs=code.programs,
                 env=env,
             )
+            session = AcpSession(
+                work,
+                attempt_program,
+                calls=calls,
+                requests=requests,
+                name=self._name,
+                folder=place.folder,
+                servers=servers,
+                threads=code.threads,
+            )
             reads, writes = options.fs != "none", options.fs == "write"
-            link = self._module.AcpLink(program, session, reads=reads, writes=writes, runs=options.terminal)
+            link = self._module.AcpLink(program, session, requests, reads=reads, writes=writes, runs=options.terminal)
             await attempt_program.attend(partial(session.converse, link, text), before=session.cancel)
             session.raise_if_broken()
         return place.with_note(session.text) if work.spec.output is None else session.answer

@@ -21,6 +21,7 @@ from engine.errors import AttemptInterrupted, EngineError
 from engine.platform.version import program_version
 from engine.runtimes.options import first_fault
 from engine.runtimes.programs.acp_messages import Abilities, PermissionOption, ToolCall, TurnEnd
+from engine.runtimes.programs.acp_requests import AcpRequests
 from engine.runtimes.programs.acp_servers import SessionServer
 from engine.runtimes.programs.acp_session import AcpSession, AgentRefused, LineEnded, LoginMissing
 from engine.runtimes.spec_keys import TOOL_KINDS
@@ -46,17 +47,21 @@ class AcpLink:
 
     Args:
         client: Our side of the conversation.
+        requests: Answers requests of the agent.
         reads: It may ask for files.
         writes: It may ask to write files.
         runs: It may ask to run programs.
     """
 
-    def __init__(self, program: Child, client: AcpSession, *, reads: bool, writes: bool, runs: bool) -> None:
+    def __init__(
+        self, program: Child, client: AcpSession, requests: AcpRequests, *, reads: bool, writes: bool, runs: bool
+    ) -> None:
         self._client = client
+        self._requests = requests
         self._runs = runs
         self._files = schema.FileSystemCapabilities(read_text_file=reads, write_text_file=writes)
         self.lines = _Lines(program, client)
-        self._requests = 0
+        self._open_requests = 0
         self._connection = Connection(self._handle, self.lines)
 
     async def close(self) -> None:
@@ -145,13 +150,13 @@ class AcpLink:
             if method == "session/update":
                 self._update(schema.SessionNotification.model_validate(_known_kind(params, "update")).update)
                 return None
-            if self._requests >= MAX_REQUESTS:
+            if self._open_requests >= MAX_REQUESTS:
                 raise RequestError(-32603, f"more than {MAX_REQUESTS} requests are open")
-            self._requests += 1
+            self._open_requests += 1
             try:
                 return await self._answer(method, params)
             finally:
-                self._requests -= 1
+                self._open_requests -= 1
         except RequestError:
             if is_notification:
                 return None
@@ -171,14 +176,14 @@ class AcpLink:
             if not _is_small(request.tool_call.raw_input):
                 raise RequestError.invalid_params({"details": f"its input has more than {MAX_VALUES:,} values"})
             choices = [PermissionOption(option.option_id, option.name, option.kind) for option in request.options]
-            chosen = await self._client.permit(_tool_call(request.tool_call), choices)
+            chosen = await self._requests.permit(_tool_call(request.tool_call), choices)
             return {"outcome": {"outcome": "selected", "optionId": chosen} if chosen else {"outcome": "cancelled"}}
         if method == "fs/read_text_file" and self._files.read_text_file:
             reading = schema.ReadTextFileRequest.model_validate(params)
-            return {"content": await self._client.read_file(reading.path, reading.line, reading.limit)}
+            return {"content": await self._requests.read_file(reading.path, reading.line, reading.limit)}
         if method == "fs/write_text_file" and self._files.write_text_file:
             writing = schema.WriteTextFileRequest.model_validate(params)
-            await self._client.write_file(writing.path, writing.content)
+            await self._requests.write_file(writing.path, writing.content)
             return {}
         if method.startswith("terminal/") and self._runs:
             return await self._terminal(method, params)
@@ -190,21 +195,21 @@ class AcpLink:
             env = {variable.name: variable.value for variable in creation.env or []}
             argv = [creation.command, *(creation.args or [])]
             limit = creation.output_byte_limit
-            return {"terminalId": await self._client.run_program(argv, cwd=creation.cwd, env=env, most_bytes=limit)}
+            return {"terminalId": await self._requests.run_program(argv, cwd=creation.cwd, env=env, most_bytes=limit)}
         if method == "terminal/output":
-            terminal = self._client.terminals.at(schema.TerminalOutputRequest.model_validate(params).terminal_id)
+            terminal = self._requests.terminals.at(schema.TerminalOutputRequest.model_validate(params).terminal_id)
             status = terminal.exit_status
             ending = {} if status is None else {"exitStatus": {"exitCode": status[0], "signal": status[1]}}
             return {"output": terminal.output.decode(errors="replace"), "truncated": terminal.truncated, **ending}
         if method == "terminal/wait_for_exit":
             name = schema.WaitForTerminalExitRequest.model_validate(params).terminal_id
-            code, signal = await self._client.terminals.exited(name)
+            code, signal = await self._requests.terminals.exited(name)
             return {"exitCode": code, "signal": signal}
         if method == "terminal/kill":
-            await self._client.terminals.kill(schema.KillTerminalRequest.model_validate(params).terminal_id)
+            await self._requests.terminals.kill(schema.KillTerminalRequest.model_validate(params).terminal_id)
             return {}
         if method == "terminal/release":
-            await self._client.terminals.release(schema.ReleaseTerminalRequest.model_validate(params).terminal_id)
+            await self._requests.terminals.release(schema.ReleaseTerminalRequest.model_validate(params).terminal_id)
             return {}
         raise RequestError.method_not_found(method)
 

@@ -1,32 +1,28 @@
 """One session with an ACP agent: turns its messages into steps, questions and text.
 
-Each ended tool call and each new plan is a step. Requests for permission become questions to people (`acp_asking`).
+Each ended tool call and each new plan is a step. Its requests are answered in `acp_requests`.
 """
 
 import json
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Protocol, Unpack
+from typing import Protocol, Unpack
 
 import anyio
-from typing_extensions import override
 
-from engine.core.events.attempt import StepKind
 from engine.core.queries.work.excerpts import excerpt_of
 from engine.core.records.records import JsonValue
 from engine.errors import AttemptInterrupted, EngineError, PermanentFailure
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.threads import Threads
-from engine.runtimes.programs.acp_asking import AcpAsking, Change, cut, diff, json_or_none, redacted_title
+from engine.runtimes.programs.acp_calls import Change, SessionCalls, TrackedCall
 from engine.runtimes.programs.acp_messages import Abilities, ToolCall, TurnEnd
+from engine.runtimes.programs.acp_requests import AcpRequests, cut, diff, json_or_none, redacted_title
 from engine.runtimes.programs.acp_servers import SessionServer
-from engine.runtimes.programs.attending import AttemptProgram, ProgramFailed
-from engine.runtimes.programs.speaking import steers_before
-from engine.runtimes.programs.terminals import Terminals
-from engine.runtimes.programs.watched import Programs
+from engine.runtimes.programs.attempt_program import AttemptProgram, ProgramFailed
+from engine.runtimes.programs.jsonl_conversation import steers_before
 from engine.runtimes.typed_output import OutputMismatch, typed_text
 from engine.runtimes.values import Amounts, clean, usage_of, without_secrets
 
@@ -60,12 +56,6 @@ class LoginMissing(EngineError):
     """The agent requires a login by a person."""
 
     retryable = False
-
-
-MAX_CALLS = 1_000
-"""Tool calls of a session that are tracked, the newest."""
-MAX_STEPS = 100_000
-"""Steps of an attempt; further calls are shown but not recorded."""
 
 
 class NotAskedFor(PermanentFailure):
@@ -109,39 +99,39 @@ class AgentLine(Protocol):
         """Close the connection."""
 
 
-class AcpSession(AcpAsking):
+class AcpSession:
     """The conversation of one attempt.
 
     Args:
         attempt_program: Stops the program.
+        calls: Its calls and steps.
+        requests: Answers requests of the agent.
         name: Name of the agent in errors.
         folder: Its working folder.
         servers: Tool servers for the agent.
-        threads: Threads for files and diffs.
-        programs: Starts programs that the agent requests.
-        env: Environment of those programs.
+        threads: Threads for checking its output.
     """
 
     def __init__(
         self,
         work: Work,
         attempt_program: AttemptProgram,
-        name: str,
         *,
+        calls: SessionCalls,
+        requests: AcpRequests,
+        name: str,
         folder: Path,
         servers: Sequence[SessionServer],
         threads: Threads,
-        programs: Programs,
-        env: Mapping[str, str],
     ) -> None:
         self._work = work
         self._attempt_program = attempt_program
+        self._calls = calls
+        self._requests = requests
         self._name = name
         self._folder = folder
         self._servers = servers
         self._threads = threads
-        self._programs = programs
-        self._env = env
         self._link: AgentLine | None = None
         self._session_id: str | None = None
         self._is_loading = False
@@ -154,9 +144,6 @@ class AcpSession(AcpAsking):
         self._has_repaired = False
         self._is_new_message = False
         """The next text begins a message, because a tool call or a turn came before it."""
-        self._calls: dict[str, dict[str, Any]] = {}
-        self._steps = 0
-        self._asked_for = Counter()
         self._turns_scope = anyio.CancelScope()
         self._not_asked: NotAskedFor | None = None
         self._unchecked_calls = 0
@@ -191,7 +178,8 @@ class AcpSession(AcpAsking):
         self._link = link
         failure: BaseException | None = None
         async with anyio.create_task_group() as group:  # errors are raised after it, which would wrap them in a group
-            self._terminals, self._group = Terminals(self._programs, self._env, group), group
+            self._group = group
+            self._requests.open_terminals(group)
             group.start_soon(self._cut_turns, link)
             self._work.people.on_steer = self._on_steer
             try:
@@ -206,7 +194,7 @@ class AcpSession(AcpAsking):
                 self._finished.set()
                 with anyio.CancelScope(shield=True):
                     await link.close()
-                    await self._terminals.close()
+                    await self._requests.terminals.close()
             group.cancel_scope.cancel()
         if isinstance(failure, LineEnded):
             self.broken = link.lines.fault or "ended in the middle of its work"
@@ -349,7 +337,8 @@ class AcpSession(AcpAsking):
         """Record a plan if it has changed."""
         if not self._is_loading and entries != self._plan:
             self._plan = entries
-            self._record("plan", [{name: clean(text) for name, text in entry.items()} for entry in entries])
+            plan: JsonValue = [{name: clean(text) for name, text in entry.items()} for entry in entries]
+            self._calls.record("plan", plan, kind="code")
 
     def add_cost(self, cost_usd: float) -> None:
         """Charge the usage since the last report; usage before this attempt is charged already."""
@@ -368,45 +357,38 @@ class AcpSession(AcpAsking):
         """Show a tool call, and record it as a step once it has ended."""
         if self._is_loading:
             return
-        notes = self._call(call.id)
-        notes.setdefault("began_ms", self._work.attempt.now_ms())
-        notes["kind"] = call.kind or notes["kind"]
-        notes["input"] = notes["input"] if call.input is None else json_or_none(call.input)
-        notes["output"] = notes["output"] if call.output is None else json_or_none(call.output)
-        notes["texts"] = call.texts or notes["texts"]
-        notes["diffs"] = call.diffs or notes["diffs"]
-        if not notes["is_shown"]:
-            notes["title"] = redacted_title(call.title or notes["title"] or call.kind or "tool")[:200]
+        tracked = self._calls.call(call.id)
+        if tracked.began_ms is None:
+            tracked.began_ms = self._work.attempt.now_ms()
+        tracked.kind = call.kind or tracked.kind
+        tracked.input = tracked.input if call.input is None else json_or_none(call.input)
+        tracked.output = tracked.output if call.output is None else json_or_none(call.output)
+        tracked.texts = call.texts or tracked.texts
+        tracked.diffs = call.diffs or tracked.diffs
+        if not tracked.is_shown:
+            tracked.title = redacted_title(call.title or tracked.title or call.kind or "tool")[:200]
             # Many agents announce a call as pending before they know its arguments, which come with a better title.
-            if notes["input"] if call.status is None else call.status != "pending":
-                notes["is_shown"] = True
-                self._work.live.tool_started(notes["title"], notes["input"])
-        if call.status in ("completed", "failed") and not notes.get("ended"):
-            notes["ended"], self._is_new_message = True, True
-            self._check_approval(notes)
-            self._end_call(notes, call.status)
+            if tracked.input if call.status is None else call.status != "pending":
+                tracked.is_shown = True
+                self._work.live.tool_started(tracked.title, tracked.input)
+        if call.status in ("completed", "failed") and not tracked.has_ended:
+            tracked.has_ended = self._is_new_message = True
+            self._check_approval(tracked)
+            self._end_call(tracked, call.status)
 
-    @override
-    def _call(self, call_id: str) -> dict[str, Any]:
-        new: dict[str, Any] = {"title": "", "kind": None, "input": None, "output": None, "is_shown": False}
-        notes = self._calls.setdefault(call_id, new | {"texts": [], "diffs": []})
-        if len(self._calls) > MAX_CALLS:
-            del self._calls[next(iter(self._calls))]
-        return notes
-
-    def _check_approval(self, notes: Mapping[str, Any]) -> None:
+    def _check_approval(self, call: TrackedCall) -> None:
         """End the session if a call was made without permission although it needed approval."""
-        kind = notes["kind"] or "other"
-        if notes.get("is_asked_for"):
+        kind = call.kind or "other"
+        if call.is_asked_for:
             return
-        if self._asked_for[kind]:
-            self._asked_for[kind] -= 1
+        if self._calls.approved[kind]:
+            self._calls.approved[kind] -= 1
         elif kind in self._work.spec.approve:
             self._unchecked_calls += 1
-            self._group.start_soon(self._end_if_not_asked, kind, notes["title"], notes["input"], notes["diffs"])
+            self._group.start_soon(self._end_if_not_asked, kind, call.title, call.input, call.diffs)
 
     async def _end_if_not_asked(self, kind: str, title: str, arguments: JsonValue, diffs: list[Change]) -> None:
-        needs_approval = await self.needs_approval(kind, title, arguments, diffs)
+        needs_approval = await self._requests.needs_approval(kind, title, arguments, diffs)
         self._unchecked_calls -= 1
         self._call_checked.set()
         self._call_checked = anyio.Event()
@@ -417,32 +399,15 @@ class AcpSession(AcpAsking):
             )
             self._turns_scope.cancel()
 
-    def _end_call(self, notes: dict[str, Any], status: str) -> None:
-        output: dict[str, JsonValue] = {"status": status, "kind": notes["kind"]}
-        if notes["texts"]:
-            output["text"] = cut("\n".join(notes["texts"]))
-        if notes["diffs"]:
-            output["diffs"] = [diff(*change) for change in notes["diffs"]]
-        if notes["output"] is not None:
-            output["output"] = excerpt_of(notes["output"], without_secrets)
-        self._work.live.tool_ended(notes["title"], output)
-        self._record(notes["title"], output, arguments=notes["input"], began_ms=notes["began_ms"], is_tool=True)
+    def _end_call(self, call: TrackedCall, status: str) -> None:
+        output: dict[str, JsonValue] = {"status": status, "kind": call.kind}
+        if call.texts:
+            output["text"] = cut("\n".join(call.texts))
+        if call.diffs:
+            output["diffs"] = [diff(*change) for change in call.diffs]
+        if call.output is not None:
+            output["output"] = excerpt_of(call.output, without_secrets)
+        self._work.live.tool_ended(call.title, output)
+        self._calls.record(call.title, output, kind="tool", step_input=call.input, began_ms=call.began_ms)
         # A session may have thousands of calls, whose results can be large.
-        notes |= {"texts": [], "diffs": [], "input": None, "output": None}
-
-    @override
-    def _record(
-        self,
-        name: str,
-        output: JsonValue,
-        *,
-        arguments: JsonValue = None,
-        began_ms: int | None = None,
-        is_tool: bool = False,
-    ) -> None:
-        work = self._work
-        self._steps += 1
-        if not work.attempt.over and self._steps <= MAX_STEPS:
-            kind: StepKind = "tool" if is_tool else "code"
-            key = work.attempt.new_key(name)
-            work.record_soon(work.finished_step(kind, name, key, output, step_input=arguments, began_ms=began_ms))
+        call.texts, call.diffs, call.input, call.output = [], [], None, None

@@ -20,12 +20,12 @@ from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.options import options_in
-from engine.runtimes.programs.attending import AttemptProgram
-from engine.runtimes.programs.once import run_once
+from engine.runtimes.programs.at_most_once import run_once
+from engine.runtimes.programs.attempt_program import AttemptProgram
+from engine.runtimes.programs.jsonl_conversation import JsonlConversation
 from engine.runtimes.programs.options import ProcessOptions
 from engine.runtimes.programs.place import open_place
 from engine.runtimes.programs.preconditions import check_preconditions
-from engine.runtimes.programs.speaking import JsonlConversation
 from engine.runtimes.typed_output import check_output_schema, typed_text, typed_value
 
 

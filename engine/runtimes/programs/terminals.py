@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 from engine.children.child import Child
 from engine.children.tail import signal_name
 from engine.errors import EngineError
-from engine.runtimes.programs.watched import Programs
+from engine.runtimes.programs.external_programs import Programs
 
 MAX_OUTPUT_BYTES = 1_000_000
 """Limit on kept output, from the end; the agent may ask for less."""

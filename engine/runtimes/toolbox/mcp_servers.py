@@ -1,7 +1,7 @@
 """Tool servers (MCP): one connection for each server in an engine, started by the first attempt that needs it.
 
 A server that ended is restarted by the next attempt or call that needs it, after a pause that grows with each failure.
-It ends with the engine, also if that is killed (`programs.watched`). See docs/reference/tools.md.
+It ends with the engine, also if that is killed (`programs.external_programs`). See docs/reference/tools.md.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from engine.runtimes.attempts.pending import Pending
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.threads import Threads
 from engine.runtimes.programs.environment import check_program, environment
-from engine.runtimes.programs.watched import Programs
+from engine.runtimes.programs.external_programs import Programs
 from engine.runtimes.toolbox.mcp_connection import Connection, NotReached, OfferedTool, connect, load
 from engine.runtimes.toolbox.mcp_pipes import LastWords
 from engine.runtimes.values import one_line

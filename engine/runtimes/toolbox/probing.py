@@ -8,7 +8,7 @@ from engine.children.child import Child
 from engine.core.specs.model_spec import McpSpec
 from engine.errors import Unusable, first_of
 from engine.runtimes.programs.environment import check_program, environment
-from engine.runtimes.programs.watched import Programs
+from engine.runtimes.programs.external_programs import Programs
 from engine.runtimes.toolbox.mcp_connection import connect, load
 from engine.runtimes.toolbox.mcp_pipes import LastWords
 from engine.runtimes.toolbox.mcp_servers import START_TIMEOUT_S

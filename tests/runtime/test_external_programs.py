@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from engine.children.child import Child
-from engine.runtimes.programs.watched import NotStarted, Programs
+from engine.runtimes.programs.external_programs import NotStarted, Programs
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import soon
 
@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 STARTS = """
 import anyio, os, signal, sys
 from pathlib import Path
-from engine.runtimes.programs.watched import Programs
+from engine.runtimes.programs.external_programs import Programs
 
 async def main():
     watched = Programs()

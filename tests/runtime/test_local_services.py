@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.models.at_hand import installed_agents, running_servers
+from engine.models.local_services import installed_agents, running_servers
 from engine.models.providers import find_keys
 from tests.model_server import ModelServer, model_server
 

@@ -12,7 +12,7 @@ from engine.errors import AttemptInterrupted, EngineError
 from engine.runtimes.attempts.people import STEERED, turn_of
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.programs import lines
-from engine.runtimes.programs.attending import AttemptProgram
+from engine.runtimes.programs.attempt_program import AttemptProgram
 from engine.runtimes.values import Amounts, clean, json_value, usage_of
 
 EXIT_TIMEOUT_S = 5.0

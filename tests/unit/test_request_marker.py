@@ -4,25 +4,25 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from engine.models.at_work import AtWork, RequestMarker
+from engine.models.request_marker import CurrentRequest, RequestMarker
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_each_step_of_a_request_is_marked_as_its_own_and_no_wait_is() -> None:
-    at_work = AtWork(-1)
+    current = CurrentRequest(-1)
     marks: list[tuple[int, int]] = []
     unmarked: list[int] = []
 
     async def work(id: int) -> int:
         for _ in range(3):
-            marks.append((id, at_work.id))
+            marks.append((id, current.id))
             await anyio.lowlevel.checkpoint()
         return id
 
     async def run(id: int) -> None:
-        assert await RequestMarker(at_work, id, work(id)) == id
-        unmarked.append(at_work.id)
+        assert await RequestMarker(current, id, work(id)) == id
+        unmarked.append(current.id)
 
     async with anyio.create_task_group() as group:
         for id in (1, 2, 3):
@@ -34,20 +34,20 @@ async def test_each_step_of_a_request_is_marked_as_its_own_and_no_wait_is() -> N
 
 
 async def test_a_request_that_is_cancelled_or_fails_leaves_no_mark() -> None:
-    at_work, ends = AtWork(-1), []
+    current, ends = CurrentRequest(-1), []
 
     async def work() -> None:
         try:
             await anyio.sleep_forever()
         finally:
-            ends.append(at_work.id)
+            ends.append(current.id)
 
     async def fail() -> None:
         await anyio.lowlevel.checkpoint()
         raise ValueError("no")
 
     async def run() -> None:
-        await RequestMarker(at_work, 7, work())
+        await RequestMarker(current, 7, work())
 
     with anyio.CancelScope() as scope:
         async with anyio.create_task_group() as group:
@@ -55,7 +55,7 @@ async def test_a_request_that_is_cancelled_or_fails_leaves_no_mark() -> None:
             await anyio.lowlevel.checkpoint()
             scope.cancel()
     with pytest.raises(ValueError, match="no"):
-        await RequestMarker(at_work, 8, fail())
+        await RequestMarker(current, 8, fail())
 
     assert ends == [7]
-    assert at_work.id == 0
+    assert current.id == 0

@@ -6,12 +6,13 @@ calls of that kind. Files and programs are confined to the agent's folder.
 
 import difflib
 import shlex
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
+
+from anyio.abc import TaskGroup
 
 from engine.core.decide.people.asking import ALLOW_ALWAYS, ALLOW_ONCE, ALLOWING_ANSWERS, PERMISSION, REJECT_ONCE
 from engine.core.records.records import JsonValue
@@ -21,55 +22,63 @@ from engine.host.built_in.guards import requires_approval
 from engine.runtimes.attempts.people import FOUR_OPTIONS
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.threads import Threads
+from engine.runtimes.programs.acp_calls import Change, SessionCalls
 from engine.runtimes.programs.acp_messages import PermissionOption, ToolCall
 from engine.runtimes.programs.confined import OutOfBounds, inside, text_of, write
+from engine.runtimes.programs.external_programs import Programs
 from engine.runtimes.programs.terminals import Terminals
 from engine.runtimes.values import SHOWN_CHARACTERS, clean, json_value, shown_input, shown_whole, without_secrets
 
-Change: TypeAlias = tuple[str, str, str]
-"""Path, old text and new text of a file."""
 MAX_TEXT_CHARACTERS = 20_000
 """Characters of a diff, or of a tool's output, that are recorded with the step."""
 RUNS_PROGRAMS = frozenset({"execute", "other", "switch_mode", None})
 """Kinds of tools that may run anything, for which no standing permission can be given."""
 
 
-class AcpAsking:
-    """The part of a session that answers requests of the agent."""
+class AcpRequests:
+    """Answers the requests of an agent.
 
-    _work: Work
-    _name: str
-    _folder: Path
-    _threads: Threads
-    _calls: dict[str, dict[str, Any]]
-    _terminals: Terminals | None = None
-    _asked_for: Counter[str]
-    """Number of approved calls without an id, such as files and terminals, by kind of tool."""
+    Args:
+        calls: The calls and steps of the session.
+        name: Name of the agent in questions.
+        folder: Its working folder.
+        threads: Threads for files and diffs.
+        programs: Starts programs that the agent requests.
+        env: Environment of those programs.
+    """
 
-    def _record(
+    def __init__(
         self,
+        work: Work,
+        calls: SessionCalls,
         name: str,
-        output: JsonValue,
         *,
-        arguments: JsonValue = None,
-        began_ms: int | None = None,
-        is_tool: bool = False,
+        folder: Path,
+        threads: Threads,
+        programs: Programs,
+        env: Mapping[str, str],
     ) -> None:
-        """Record a step."""
-        raise NotImplementedError
+        self._work = work
+        self._calls = calls
+        self._name = name
+        self._folder = folder
+        self._threads = threads
+        self._programs = programs
+        self._env = env
+        self._terminals: Terminals | None = None
 
-    def _call(self, call_id: str) -> dict[str, Any]:
-        """Return the notes about a call."""
-        raise NotImplementedError
+    def open_terminals(self, group: TaskGroup) -> None:
+        """Allow programs of the agent to run in a task group."""
+        self._terminals = Terminals(self._programs, self._env, group)
 
     async def permit(self, call: ToolCall, choices: list[PermissionOption]) -> str | None:
         """Return the id of the choice for a request for permission, made by a rule or a person; None to cancel."""
-        notes = self._call(call.id)
-        notes["is_asked_for"] = True
-        title = call.title or notes["title"] or call.kind or "a tool"
-        kind = notes["kind"] = call.kind or notes["kind"]
-        arguments = notes["input"] = json_or_none(call.input) if call.input is not None else notes["input"]
-        changes = call.diffs or notes["diffs"]
+        tracked = self._calls.call(call.id)
+        tracked.is_asked_for = True
+        title = call.title or tracked.title or call.kind or "a tool"
+        kind = tracked.kind = call.kind or tracked.kind
+        arguments = tracked.input = json_or_none(call.input) if call.input is not None else tracked.input
+        changes = call.diffs or tracked.diffs
         allowing = sorted(
             (choice for choice in choices if choice.kind in ALLOWING_ANSWERS),
             key=lambda choice: choice.kind == ALLOW_ALWAYS,
@@ -117,7 +126,7 @@ class AcpAsking:
         self, kind: str, tool: str, title: str, arguments: JsonValue, changes: Sequence[Change] = ()
     ) -> tuple[bool, str]:
         """Return whether the engine may do something for the agent, and its title without secrets."""
-        self._asked_for[kind] += 1
+        self._calls.approved[kind] += 1
         if await self.needs_approval(kind, title, arguments, changes) is False:
             return True, redacted_title(title)
         detail, has_secret = await self._describe(tool, title, arguments, changes)
@@ -182,7 +191,7 @@ class AcpAsking:
             raise OutOfBounds(f"a person did not allow to write {name}")
         await self._threads.run(partial(write, self._folder, path, content))
         change = await self._threads.run(partial(diff, name, before, content))
-        self._record(f"write {name}", {"diffs": [change]}, is_tool=True)
+        self._calls.record(f"write {name}", {"diffs": [change]}, kind="tool")
 
     @property
     def terminals(self) -> Terminals:
@@ -199,7 +208,8 @@ class AcpAsking:
         is_allowed, shown_argv = await self._request_approval("execute", "execute", shlex.join(argv), arguments)
         if not is_allowed:
             raise OutOfBounds(f"a person did not allow to run {shown_argv:.200}")
-        self._record(f"run {shown_argv}"[:200], shown_input({**arguments, "env": [*sorted(env)]}), is_tool=True)
+        shown = shown_input({**arguments, "env": [*sorted(env)]})
+        self._calls.record(f"run {shown_argv}"[:200], shown, kind="tool")
         return await self.terminals.create(argv, cwd=where, env=env, most_bytes=most_bytes)
 
 

@@ -12,7 +12,7 @@ BYTES = 8
 """Size of the shared memory."""
 
 
-class AtWork:
+class CurrentRequest:
     """The id of a request, in memory that two processes share.
 
     Args:
@@ -35,8 +35,8 @@ class AtWork:
 class RequestMarker(Generic[T]):
     """Awaits `work`, and marks a request during each of its steps between two waits."""
 
-    def __init__(self, at_work: AtWork, id: int, work: Awaitable[T]) -> None:
-        self._at_work = at_work
+    def __init__(self, current_request: CurrentRequest, id: int, work: Awaitable[T]) -> None:
+        self._current_request = current_request
         self._id = id
         self._work = work
 
@@ -44,13 +44,13 @@ class RequestMarker(Generic[T]):
         steps = self._work.__await__()
         error: BaseException | None = None
         while True:
-            self._at_work.id = self._id
+            self._current_request.id = self._id
             try:
                 waited = next(steps) if error is None else steps.throw(error)
             except StopIteration as end:
                 return end.value  # type: ignore[no-any-return]
             finally:
-                self._at_work.id = 0
+                self._current_request.id = 0
             error = None
             try:
                 yield waited
