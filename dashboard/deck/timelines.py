@@ -4,7 +4,7 @@ Rule: lanes belong to the thread that fills them until it hands them over to the
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from dashboard.deck.deck import Deck
 from dashboard.views.event_log import Entry
@@ -24,6 +24,17 @@ MAX_STRETCH_FACTOR = 4
 """A part this many times as long as the visible range is read again if its slots are too coarse."""
 
 
+def _read_page(reader: Reader, after_seq: int) -> tuple[list[Record], bool]:
+    """Return the next records for lanes, and whether they are the last."""
+    outlines = reader.outlines(after_seq, PAGE, kinds=KINDS, bodies_of=BODIED)
+    records = list[Record]()
+    for record in outlines:
+        if record.kind == "engine_started":
+            records += reader.records_before(record.seq, 1)  # the last one of the engine before it
+        records.append(record)
+    return records, len(outlines) < PAGE
+
+
 def read_all_lanes(reader: Reader, goes_on: Callable[[float], bool]) -> Lanes:
     """Return the lanes of a whole journal.
 
@@ -32,9 +43,9 @@ def read_all_lanes(reader: Reader, goes_on: Callable[[float], bool]) -> Lanes:
     """
     lanes, last_seq = Lanes(), reader.last_seq()
     while goes_on(lanes.seq / max(1, last_seq)):
-        records = reader.outlines(lanes.seq, PAGE, kinds=KINDS, bodies_of=BODIED)
+        records, is_last = _read_page(reader, lanes.seq)
         lanes.add_records(records)
-        if len(records) < PAGE:
+        if is_last:
             lanes.seq = max(lanes.seq, last_seq)
             break
     return lanes
@@ -44,9 +55,9 @@ def read_since(reader: Reader, after_seq: int) -> tuple[list[Record], int]:
     """Return the records for lanes after an event, and the last seq that they cover."""
     last_seq, records = reader.last_seq(), list[Record]()
     while True:
-        page = reader.outlines(records[-1].seq if records else after_seq, PAGE, kinds=KINDS, bodies_of=BODIED)
+        page, is_last = _read_page(reader, records[-1].seq if records else after_seq)
         records += page
-        if len(page) < PAGE:
+        if is_last:
             return records, last_seq
 
 
@@ -56,9 +67,9 @@ def read_part(reader: Reader, lanes: Lanes, first_seq: int, last_seq: int) -> La
         return None
     seq = max(0, first_seq - 1)
     while seq < last_seq:
-        records = reader.outlines(seq, PAGE, kinds=KINDS, bodies_of=BODIED)
+        records, is_last = _read_page(reader, seq)
         lanes.add_records(record for record in records if record.seq <= last_seq and lanes.covers(record.at_ms))
-        seq = records[-1].seq if len(records) == PAGE else last_seq
+        seq = last_seq if is_last else records[-1].seq
     lanes.seq = last_seq
     return lanes
 
@@ -70,7 +81,7 @@ def catch_up(lanes: Lanes, recent: Sequence[Entry]) -> bool:
     if recent[0].seq > lanes.seq + 1:
         return False
     since = lanes.seq
-    newer = [*takewhile(lambda entry: entry.seq > since, reversed(recent))]
+    newer = [*takewhile(lambda entry: entry.seq >= since, reversed(recent))]
     lanes.add_records(_records(reversed(newer)))
     lanes.seq = recent[-1].seq
     return True
@@ -180,8 +191,8 @@ class TimelineHistory:
 
 
 def _records(entries: Iterable[Entry]) -> Iterable[Record]:
-    for entry in entries:
-        if entry.kind in KINDS:
+    for entry, later in pairwise([*entries, None]):
+        if entry is not None and (entry.kind in KINDS or (later is not None and later.kind == "engine_started")):
             yield _record(entry, entry.event)
 
 

@@ -22,7 +22,7 @@ def test_what_happened_since_makes_the_lanes_that_the_whole_journal_makes(tmp_pa
 
     assert last_seq == len(journal)
     assert found
-    assert {key: lane.busy for key, lane in lanes.lanes.items()} == {
-        key: lane.busy for key, lane in whole.lanes.items()
+    assert {key: lane.busy.values for key, lane in lanes.lanes.items()} == {
+        key: lane.busy.values for key, lane in whole.lanes.items()
     }
     assert list(lanes.marks) == list(whole.marks)

@@ -7,7 +7,8 @@ from weakref import ref
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.views.measures.activity import RETAINED_MS, SLOT_MS, SLOTS, Activity, Track
+from dashboard.views.measures.activity import RETAINED_MS, SLOT_MS, SLOTS, Activity
+from dashboard.views.measures.attempts import AttemptCounter, Lane
 from dashboard.views.measures.meters import Meters, Samples, meter_spans
 from engine.core.commands import Cancel
 from engine.core.events import (
@@ -51,8 +52,11 @@ def done(at_ms: int, task: str = "t1", duration_ms: int = 0) -> Event:
 
 
 def busy_ms(activity: Activity, now_ms: int) -> int:
-    busy, _ = activity.track(AGENT).work(START_MS + now_ms, SLOTS, 1, until_ms=activity.until_ms)
-    return sum(busy)
+    return sum(activity.lane(AGENT).busy.sums(START_MS + now_ms, SLOTS, 1, until=activity.until_ms))
+
+
+def both(lane: Lane, now_ms: int, samples: int, each: int) -> tuple[list[int], list[int]]:
+    return lane.busy.sums(now_ms, samples, each), lane.waited.sums(now_ms, samples, each)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5_000), st.integers(1, 5_000)), max_size=12))
@@ -96,7 +100,7 @@ def test_a_parked_attempt_is_not_at_work(before: int, parked: int, after: int) -
     activity.count_events([AttemptResumed(at_ms=back_ms, task_id="t1", attempt=1, agent_id=AGENT, call_keys=[])])
     activity.count_events([done(before + parked + after)])
 
-    _, waited = activity.track(AGENT).work(START_MS + 10_000, SLOTS, 1)
+    waited = activity.lane(AGENT).waited.sums(START_MS + 10_000, SLOTS, 1)
     assert busy_ms(activity, 10_000) == before + after
     assert sum(waited) == parked
 
@@ -105,7 +109,7 @@ def test_an_attempt_that_began_before_what_is_known_has_waited_until_it_went_on(
     resumed = AttemptResumed(at_ms=START_MS + 5_000, task_id="t1", attempt=1, agent_id=AGENT, call_keys=[])
     activity = Activity()
     activity.count_events([resumed, done(5_100)])
-    busy, waited = activity.track(AGENT).work(START_MS + 6_000, SLOTS, 1)
+    busy, waited = both(activity.lane(AGENT), START_MS + 6_000, SLOTS, 1)
 
     assert sum(busy) == 100
     assert sum(waited[-SLOTS // 2 :]) > 50 * SLOT_MS
@@ -125,7 +129,7 @@ def test_what_waits_since_before_what_is_known_was_not_at_work_though_later_work
     submitted(world)
 
     found = Activity.of(world.state, world.journal[known:])
-    busy, waited = found.track(world.state.roots[0].members[0]).work(world.now_ms, SLOTS, 1)
+    busy, waited = both(found.lane(world.state.roots[0].members[0]), world.now_ms, SLOTS, 1)
 
     assert sum(busy) == 0
     assert sum(waited) > RETAINED_MS
@@ -142,7 +146,7 @@ def test_at_every_moment_of_a_takeover_the_counters_of_a_past_moment_are_those_t
         fold(state, [event])
         live.count_events([event])
         found = Activity.of(state, world.journal[:place])
-        assert found.team.work(state.at_ms, 30, 4) == live.team.work(state.at_ms, 30, 4), event
+        assert both(found.attempts.team, state.at_ms, 30, 4) == both(live.attempts.team, state.at_ms, 30, 4), event
 
 
 def test_an_attempt_that_was_cut_off_with_its_engine_is_no_failure() -> None:
@@ -150,7 +154,7 @@ def test_an_attempt_that_was_cut_off_with_its_engine_is_no_failure() -> None:
     activity.count_events([started(0), AttemptLost(at_ms=START_MS + 900, task_id="t1", attempt=1, agent_id=AGENT)])
 
     assert (activity.ended_count, len(activity.ends)) == (0, 0)
-    assert sum(activity.failed.sums(START_MS + 10_000, 10, 1)) == 0
+    assert sum(activity.attempts.team.failed.sums(START_MS + 10_000, 10, 1)) == 0
     assert busy_ms(activity, 10_000) == 900
 
 
@@ -204,8 +208,8 @@ def test_failures_are_counted_beside_what_ended_well() -> None:
     activity = Activity()
     activity.count_events([started(0), done(800), failed])
 
-    assert sum(activity.done.sums(START_MS + 1_000, 8, 1)) == 1
-    assert sum(activity.failed.sums(START_MS + 1_000, 8, 1)) == 1
+    assert sum(activity.attempts.team.done.sums(START_MS + 1_000, 8, 1)) == 1
+    assert sum(activity.attempts.team.failed.sums(START_MS + 1_000, 8, 1)) == 1
 
 
 def test_a_roll_back_is_the_last_swap_of_an_agent() -> None:
@@ -226,7 +230,7 @@ def test_an_agent_that_has_left_is_forgotten() -> None:
     activity.count_events([started(0), done(900)])
     activity.count_events([AgentRemoved(at_ms=START_MS + 1_000, agent_id=AGENT)])
 
-    assert activity.track(AGENT) is activity.track("one that never was")
+    assert activity.lane(AGENT) is activity.lane("one that never was")
     assert AGENT not in activity.started_ms
 
 
@@ -244,12 +248,12 @@ def test_nothing_is_kept_of_a_supervisor_that_is_gone() -> None:
 
 
 def test_samples_lie_on_the_clock_so_that_bars_keep_their_shape() -> None:
-    track = Track()
-    track.change(0, 1)
-    track.change(SLOT_MS * 3, -1)
+    counter = AttemptCounter(SLOT_MS, SLOTS)
+    counter.start("t1", AGENT, 0)
+    counter.end("t1", SLOT_MS * 3)
 
-    early = track.work(SLOT_MS * 8, 4, 2)
-    late = track.work(SLOT_MS * 9, 4, 2)
+    early = counter.team.busy.sums(SLOT_MS * 8, 4, 2)
+    late = counter.team.busy.sums(SLOT_MS * 9, 4, 2)
 
     assert early == late
 
@@ -258,9 +262,9 @@ def test_a_state_is_taken_up_where_its_events_are_not_known() -> None:
     work = audit()
     whole, cold = Activity.of(work.state, work.journal), Activity.of(work.state, ())
     for one in work.state.agents.values():
-        track = cold.track(one.id)
-        assert (track.running, track.parked) == (len(one.running), len(one.parked))
-        assert whole.track(one.id).running == len(one.running)
+        lane = cold.lane(one.id)
+        assert (lane.busy.level, lane.waited.level) == (len(one.running), len(one.parked))
+        assert whole.lane(one.id).busy.level == len(one.running)
 
 
 @given(st.lists(st.tuples(st.sampled_from(["step", "done", "failed", "stopped"]), st.integers(0, 50)), max_size=12))
@@ -293,11 +297,11 @@ def test_more_tokens_than_a_counter_holds_are_counted_as_the_most_that_it_holds(
     activity = Activity()
     spent = StepRecorded(
         at_ms=START_MS, task_id="t1", attempt=1, agent_id=AGENT, name="s", key="s", output=None, duration_ms=1,
-        usage=Usage(tokens_out=2**62 + 1),
+        usage=Usage(tokens_out=2**63 - 1),
     )  # fmt: skip
-    activity.count_events([spent, spent])
+    activity.count_events([spent, spent, spent])
 
-    assert activity.tokens.sums(START_MS, 1, 1) == [2**63]
+    assert activity.tokens.sums(START_MS, 1, 1) == [2**64 - 1]
 
 
 @given(

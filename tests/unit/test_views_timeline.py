@@ -11,10 +11,11 @@ from rich.cells import cell_len
 from dashboard.deck import timelines
 from dashboard.views.drawing.lines import Line
 from dashboard.views.event_log import Entry
+from dashboard.views.measures.attempts import SlotCounts
 from dashboard.views.measures.digest import make_digest
 from dashboard.views.timeline import KINDS, Lanes, TimelineView, cut_axis, draw_timeline
 from dashboard.views.timeline.drawing import _by_cell
-from dashboard.views.timeline.lanes import GAP_MS, MAX_COUNT, MAX_REMOVED, SLOTS, VISIBLE_GAP_MS, Lane
+from dashboard.views.timeline.lanes import GAP_MS, MAX_REMOVED, SLOTS, VISIBLE_GAP_MS
 from dashboard.views.timeline.rows import LaneRow, rows_of
 from engine.core.commands import Submit
 from engine.core.encoding.codec import kind_of
@@ -60,17 +61,17 @@ def test_time_at_work_is_counted_once_however_often_slots_are_joined(steps: list
     lanes.advance(START_MS + at_ms)
 
     busy_ms += sum(at_ms - began for began in begun.values())
-    assert sum(lanes.team.busy) == busy_ms
-    assert sum(sum(lane.busy) for lane in lanes.lanes.values()) == busy_ms
-    assert all(len(lane.busy) == SLOTS for lane in lanes.lanes.values())
+    assert sum(lanes.team.busy.until(lanes.newest)) == busy_ms
+    assert sum(sum(lane.busy.until(lanes.newest)) for lane in lanes.lanes.values()) == busy_ms
+    assert all(len(lane.busy.values) == SLOTS for lane in lanes.lanes.values())
 
 
 def test_an_attempt_that_lasts_for_decades_fits_its_lane() -> None:
     decades_ms = 50 * 365 * 86_400_000
     lanes = learned((0, "attempt_started"), (decades_ms, "attempt_done"))
 
-    assert sum(lanes.team.busy) == decades_ms
-    assert max(lanes.lanes["a1"].busy) > 0
+    assert sum(lanes.team.busy.until(lanes.newest)) == decades_ms
+    assert max(lanes.lanes["a1"].busy.values) > 0
 
 
 def test_time_in_which_nothing_is_at_work_is_folded() -> None:
@@ -84,13 +85,17 @@ def test_time_in_which_nothing_is_at_work_is_folded() -> None:
     assert lanes.at(START_MS + 250_000) == 100_000 + VISIBLE_GAP_MS
 
 
-def test_time_without_an_engine_is_folded_even_where_something_was_at_work() -> None:
+def test_time_without_an_engine_is_folded_and_nothing_was_at_work_in_it() -> None:
     lanes = learned(
-        (0, "attempt_started"), (5_000 + GAP_MS, "engine_started", "", ""), (6_000 + GAP_MS, "attempt_lost")
+        (0, "attempt_started"),
+        (700, "step_recorded"),
+        (5_000 + GAP_MS, "engine_started", "", ""),
+        (6_000 + GAP_MS, "attempt_lost"),
     )
 
-    assert len(lanes.gaps) == 1
-    assert sum(lanes.team.busy) == VISIBLE_GAP_MS + 1_000
+    assert lanes.gaps == [(700 + VISIBLE_GAP_MS, 4_300 + GAP_MS - VISIBLE_GAP_MS)]
+    assert sum(lanes.team.busy.until(lanes.newest)) == 700
+    assert [(attempt.begin, attempt.end) for attempt in lanes.spans] == [(0, 700)]
 
 
 def test_an_attempt_that_waits_for_others_is_not_at_work() -> None:
@@ -98,7 +103,7 @@ def test_an_attempt_that_waits_for_others_is_not_at_work() -> None:
         (0, "attempt_started"), (1_000, "attempt_parked"), (9_000, "attempt_resumed"), (10_000, "attempt_done")
     )
 
-    assert (sum(lanes.team.busy), sum(lanes.team.waited)) == (2_000, 8_000)
+    assert (sum(lanes.team.busy.until(lanes.newest)), sum(lanes.team.waited.until(lanes.newest))) == (2_000, 8_000)
 
 
 @given(
@@ -211,7 +216,7 @@ def test_what_the_feed_has_folded_is_added_without_reading_the_file_again() -> N
     assert not timelines.catch_up(lanes, entries[50:])
     assert timelines.catch_up(lanes, entries[30:])
     assert lanes.seq == len(work.journal)
-    assert lanes.team.busy == lanes_of(work).team.busy
+    assert lanes.team.busy.values == lanes_of(work).team.busy.values
 
 
 def test_every_kind_that_lanes_look_at_is_one_that_there_is() -> None:
@@ -246,7 +251,7 @@ def test_agents_that_have_left_do_not_keep_a_lane_for_ever() -> None:
             lanes.add_records([record(next(seqs), number * 100, kind, f"t{number}", f"a{number}")])
 
     assert list(lanes.lanes) == [f"a{number}" for number in range(50, MAX_REMOVED + 50)]
-    assert sum(lanes.team.done) == MAX_REMOVED + 50
+    assert sum(lanes.team.done.values) == MAX_REMOVED + 50
 
 
 def test_a_title_below_a_lane_keeps_its_columns_whatever_its_script() -> None:
@@ -262,13 +267,14 @@ def test_a_team_of_a_thousand_is_counted_as_everywhere_else() -> None:
 
 
 def test_two_slots_become_one_which_counts_no_more_than_it_holds() -> None:
-    lane = Lane()
-    lane.busy[0] = lane.busy[1] = MAX_COUNT
-    lane.done[2], lane.done[3], lane.done[SLOTS - 1] = 3, 4, 5
-    lane.join(2)
+    bound = 2**32 - 1
+    counts = SlotCounts(10, SLOTS)
+    for slot, count_of_slot in ((0, bound), (1, bound), (2, 3), (3, 4), (SLOTS - 1, 5)):
+        counts.add(10 * slot, count_of_slot)
+    counts.merge(2)
 
-    assert (lane.busy[0], lane.done[1], lane.done[SLOTS // 2 - 1]) == (MAX_COUNT, 7, 5)
-    assert (sum(lane.busy), sum(lane.done), len(lane.done)) == (MAX_COUNT, 12, SLOTS)
+    assert [counts.values[slot] for slot in (0, 1, SLOTS // 2 - 1)] == [bound, 7, 5]
+    assert (counts.slot_ms, sum(counts.values), len(counts.values)) == (20, bound + 12, SLOTS)
 
 
 def test_a_run_of_a_sixth_of_a_second_has_the_whole_width_and_ticks_of_milliseconds() -> None:
@@ -294,7 +300,7 @@ def test_columns_are_of_round_numbers_however_short_the_time_is(last_ms: int, st
     lanes = learned((0, "attempt_started"), (last_ms, "attempt_done"))
 
     assert cut_axis(lanes, 0, last_ms, 80).step == step
-    assert sum(lanes.team.busy) == last_ms
+    assert sum(lanes.team.busy.until(lanes.newest)) == last_ms
 
 
 @given(st.lists(st.tuples(st.integers(0, 9_000), st.integers(0, 3)), min_size=1, max_size=60), st.data())
@@ -319,7 +325,9 @@ def test_a_part_counts_what_was_under_way_when_it_began(steps: list[tuple[int, i
     part.advance(START_MS + at_ms)
 
     every = [*ended, *((since, at_ms) for since in begun.values())]
-    assert sum(part.team.busy) == sum(max(0, min(until, end) - max(since, begin)) for since, until in every)
+    assert sum(part.team.busy.until(part.newest)) == sum(
+        max(0, min(until, end) - max(since, begin)) for since, until in every
+    )
     assert part.seq_at(0) <= next((one.seq for one in records if part.covers(one.at_ms)), len(records))
 
 
@@ -329,4 +337,4 @@ def test_a_part_has_what_is_under_way_also_where_that_was_not_counted_for_a_whil
     part = whole.part(80_000, None)
 
     assert part.advance(START_MS + 90_000) == 10_000
-    assert sum(part.team.busy) == 10_000
+    assert sum(part.team.busy.until(part.newest)) == 10_000

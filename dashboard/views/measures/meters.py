@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from dashboard.views.drawing.lines import Span, join_spans
 from dashboard.views.drawing.plots import bar, spark
-from dashboard.views.measures.activity import SLOT_MS, SLOTS, Activity, Track
+from dashboard.views.measures.activity import SLOT_MS, SLOTS, Activity
+from dashboard.views.measures.attempts import Lane
 from engine.core.queries.team.tree import agents_of
 from engine.core.state import State
 
@@ -96,25 +97,31 @@ class Meters:
     def _take_samples(self, agent_id: str, last: int, previous: tuple[int, int, Samples] | None) -> Samples:
         """Take the samples that are new, or were incomplete, since the last redraw; reuse the others."""
         assert self._activity is not None
-        track = self._activity.track(agent_id)
+        lane = self._activity.lane(agent_id)
         shift = last - previous[1] if previous is not None else self._samples
         new = min(self._samples, shift + 2)  # the last but one may have changed by late events
         if previous is None or new == self._samples:
-            return self._shares(track, self._samples, 1)
-        fresh, old = self._shares(track, new, 1), previous[2]
+            return self._shares(lane, self._samples, 1)
+        fresh, old = self._shares(lane, new, 1), previous[2]
         first, end = shift, self._samples + shift - new
         return Samples([*old.busy[first:end], *fresh.busy], [*old.waited[first:end], *fresh.waited])
 
-    def _shares(self, track: Track, samples: int, slots: int) -> Samples:
+    def _shares(self, lane: Lane, samples: int, slots: int) -> Samples:
         whole = self._each * SLOT_MS * max(1, slots)
         assert self._activity is not None
-        work = track.work(self._now_ms, samples, self._each, until_ms=self._activity.until_ms)
-        return Samples(*([min(1.0, sum_ms / whole) for sum_ms in sums_ms] for sums_ms in work))
+        busy, waited = (
+            [
+                min(1.0, sum_ms / whole)
+                for sum_ms in counts.sums(self._now_ms, samples, self._each, until=self._activity.until_ms)
+            ]
+            for counts in (lane.busy, lane.waited)
+        )
+        return Samples(busy, waited)
 
     def _mean(self, supervisor_id: str) -> Samples:
         assert self._activity is not None
         if len(self._state.roots) == 1 and self._state.supervisors[supervisor_id].parent_id is None:
-            return _without_leads(self._shares(self._activity.team, self._samples, len(self._state.agents)))
+            return _without_leads(self._shares(self._activity.attempts.team, self._samples, len(self._state.agents)))
         each = [self.samples(agent.id) for agent in agents_of(self._state, supervisor_id)]
         if not each:
             return Samples([0.0] * self._samples, [0.0] * self._samples)

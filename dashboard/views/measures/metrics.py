@@ -15,6 +15,7 @@ from rich.cells import cell_len
 from dashboard.views.drawing.lines import BLANK, Line, Span, cell_width, hairline, spread
 from dashboard.views.drawing.plots import axis_top, plot
 from dashboard.views.measures.activity import Activity, AttemptEnd, AttemptSpend
+from dashboard.views.measures.attempts import parts_of
 from dashboard.views.measures.strip import RATE_S
 from dashboard.views.measures.usage import is_metered
 from dashboard.views.words.amounts import count, duration, pluralize, short_money
@@ -96,11 +97,9 @@ class Window:
                     self._changed.add(place)
             # After a change of the clock, the end and the time at work may be years ahead, so that both are bounded.
             # The end does not say when the attempt was parked; its work counts as the time right before the end.
-            from_ms = max(end.at_ms - min(end.at_work_ms, each_ms * self._samples), first * each_ms)
-            while from_ms < end.at_ms:
-                until_ms = min(end.at_ms, (from_ms // each_ms + 1) * each_ms)
-                self._bucket(from_ms // each_ms).busy_ms += until_ms - from_ms
-                from_ms = until_ms
+            begin_ms = max(end.at_ms - min(end.at_work_ms, each_ms * self._samples), first * each_ms)
+            for slot, part_ms in parts_of(begin_ms, end.at_ms, each_ms):
+                self._bucket(slot).busy_ms += part_ms
 
     def add_spends(self, spends: Iterable[AttemptSpend]) -> None:
         """Count usage, in any order; usage before the window is left out."""

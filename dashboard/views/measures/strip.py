@@ -54,7 +54,7 @@ def _parts(state: State, counts: Digest, activity: Activity, now_ms: int, wide: 
     total = f"{len(agents):,}"
     seconds = wide * 2
     events = activity.events.sums(now_ms, seconds, SLOTS_PER_SAMPLE)
-    done = activity.done.sums(now_ms, seconds, SLOTS_PER_SAMPLE)
+    done = activity.attempts.team.done.sums(now_ms, seconds, SLOTS_PER_SAMPLE)
     metered = is_metered(state)
     tokens = activity.tokens.sums(now_ms, seconds, SLOTS_PER_SAMPLE) if metered else done
     waiting = _lengths(activity, now_ms, seconds)
@@ -103,8 +103,8 @@ def _lengths(activity: Activity, now_ms: int, seconds: int) -> list[int]:
 
 def _errors(activity: Activity, now_ms: int, seconds: int) -> tuple[list[int], float]:
     """Return failures per second, and the failed share of the attempts of the last minute."""
-    failed = activity.failed.sums(now_ms, 60, SLOTS_PER_SAMPLE)
-    done = activity.done.sums(now_ms, 60, SLOTS_PER_SAMPLE)
+    failed = activity.attempts.team.failed.sums(now_ms, 60, SLOTS_PER_SAMPLE)
+    done = activity.attempts.team.done.sums(now_ms, 60, SLOTS_PER_SAMPLE)
     total = sum(failed) + sum(done)
     return failed[-seconds:], sum(failed) / total if total else 0.0
 

@@ -1,11 +1,11 @@
 """Divides a period into columns of whole slots, so that bars keep their shape; idle time folds to a few columns."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 from typing import NamedTuple
 
+from dashboard.views.measures.attempts import SlotCounts
 from dashboard.views.timeline.lanes import SLOT_MS, Lanes
 
 FOLD = "╱"
@@ -90,9 +90,10 @@ def _unfolded_axis(lanes: Lanes, begin: int, end: int, width: int) -> Axis:
     return Axis(tuple(columns), step)
 
 
-def column_sums(counter: Sequence[int], lanes: Lanes, axis: Axis) -> list[int]:
+def column_sums(counts: SlotCounts, lanes: Lanes, axis: Axis) -> list[int]:
     """Return the sum of a counter in each column; a slot that two columns share counts for the first one."""
-    return [sum(counter[first:end]) for first, end in slots_of(axis.columns, lanes.slot_ms)]
+    values = counts.until(lanes.newest)
+    return [sum(values[first:end]) for first, end in slots_of(axis.columns, lanes.slot_ms)]
 
 
 @lru_cache(maxsize=8)

@@ -211,8 +211,9 @@ def _supervisor_spans(lanes: Lanes, row: LaneRow, axis: Axis) -> list[Span]:
     slots = slots_of(axis.columns, lanes.slot_ms)
     left = [x for x, column in enumerate(axis.columns) if not column.folded_ms]
     for lane in [lanes.team] if whole else member_lanes:
-        for counter in (lane.busy, lane.waited, lane.done):
-            left = [x for x in left if not any(counter[slots[x][0] : slots[x][1]])]
+        for counts in (lane.busy, lane.waited, lane.done):
+            values = counts.until(lanes.newest)
+            left = [x for x in left if not any(values[slots[x][0] : slots[x][1]])]
         if not left:
             break
     idle = set(left)

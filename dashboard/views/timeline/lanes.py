@@ -9,11 +9,11 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterable
-from operator import add
 from typing import NamedTuple
 
 import msgspec
 
+from dashboard.views.measures.attempts import AttemptCounter, SlotCounts
 from store.journals.records import Record
 
 SLOTS = 1_024
@@ -29,9 +29,7 @@ MAX_ATTEMPTS = 4_000
 MAX_MARKS = 4_000
 MAX_FAILED = 200
 MAX_REMOVED = 200
-"""Removed agents whose lanes are kept; a lane takes 16 kB."""
-MAX_COUNT = 2**32 - 1
-"""Bound of a counter, 50 days in one slot, which only a file with wrong times exceeds."""
+"""Removed agents whose lanes are kept; a lane takes up to 16 kB."""
 ENDS = {
     "attempt_done",
     "attempt_failed",
@@ -41,6 +39,7 @@ ENDS = {
     "attempt_set_aside",
 }
 _FAILED = {"attempt_failed", "attempt_lost"}
+"""Kinds of ends that a question may follow."""
 _SIGNS = {
     "agent_swapped": "◆",
     "swap_rolled_back": "◆",
@@ -52,10 +51,22 @@ _SIGNS = {
     "run_finished": "✓",
 }
 _PARKING = {"attempt_parked", "delegated", "call_rejoined"}
-KINDS = frozenset({"attempt_started", "attempt_resumed", "engine_started", "agent_removed", *_PARKING, *ENDS, *_SIGNS})
+KINDS = frozenset(
+    {
+        "attempt_started",
+        "attempt_resumed",
+        "engine_started",
+        "engine_slept",
+        "agent_removed",
+        *_PARKING,
+        *ENDS,
+        *_SIGNS,
+    }
+)
 """Kinds of events that lanes read."""
 BODIED = frozenset(
     {
+        "engine_slept",
         "delegated",
         "call_rejoined",
         "strategy_switched",
@@ -72,6 +83,7 @@ class _Body(msgspec.Struct):
     """The fields of bodies that are read."""
 
     parks: bool = True
+    slept_ms: int = 0
     supervisor_id: str = ""
     subject: str = ""
     status: str = ""
@@ -100,31 +112,6 @@ class AttemptSpan(NamedTuple):
     end: int
 
 
-class Lane:
-    """The counters of one agent, or of all together."""
-
-    __slots__ = ("busy", "done", "failed", "waited")
-
-    def __init__(self, size: str = "I") -> None:
-        self.busy, self.waited = array(size, [0] * SLOTS), array(size, [0] * SLOTS)
-        """Milliseconds of running and of parked attempts, by slot."""
-        self.done, self.failed = array("I", bytes(4 * SLOTS)), array("I", bytes(4 * SLOTS))
-
-    def join(self, each: int) -> None:
-        """Merge every `each` slots into one."""
-        for counter in (self.busy, self.waited, self.done, self.failed):
-            if not any(counter):
-                continue
-            counter.extend([0] * (-SLOTS % each))
-            joined = [*counter[::each]]
-            for place in range(1, each):
-                # Adding slot by slot takes half a second for a thousand lanes.
-                joined = [*map(add, joined, counter[place::each])]
-            if counter.typecode != "Q" and max(joined) > MAX_COUNT:
-                joined = [min(MAX_COUNT, count) for count in joined]
-            counter[:] = array(counter.typecode, [*joined, *[0] * (SLOTS - len(joined))])
-
-
 class Lanes:
     """The lanes of all agents from a moment on, as far as the journal was read."""
 
@@ -134,11 +121,12 @@ class Lanes:
         self.first_ms = 0
         self.last_ms = 0
         """Times of the first and the last event."""
+        self._alive_ms = 0
+        """Time of the last record, of any kind: nothing was at work between it and the start of an engine."""
         self.ends_ms: int | None = None
         """End of a part of the history; None follows the newest event."""
-        self.slot_ms = FIRST_SLOT_MS
-        self.lanes: dict[str, Lane] = {}
-        self.team = Lane("Q")
+        self._counter = AttemptCounter(FIRST_SLOT_MS, SLOTS)
+        self.lanes, self.team = self._counter.lanes, self._counter.team
         self.seqs = array("Q", bytes(8 * SLOTS))
         """Seq of the first event of each slot; 0 for none."""
         self.marks: deque[RareEvent] = deque(maxlen=MAX_MARKS)
@@ -149,9 +137,6 @@ class Lanes:
         self._gap_at: list[int] = []
         self._folded: list[int] = [0]
         """Folded milliseconds before each gap; the last value is the total."""
-        self._open: dict[str, tuple[str, int, bool, int]] = {}
-        """By task: agent, position up to which it is counted, whether it waits, position of its start."""
-        self._running = 0
         self._runs: dict[str, str] = {}
         """Supervisor by open run."""
         self._removed_agents: dict[str, None] = {}
@@ -163,6 +148,10 @@ class Lanes:
         return not self.first_ms
 
     @property
+    def slot_ms(self) -> int:
+        return self._counter.slot_ms
+
+    @property
     def gaps(self) -> list[tuple[int, int]]:
         """The position and the length of each gap."""
         return list(zip(self._gap_at, self._gap_lengths, strict=True))
@@ -170,17 +159,20 @@ class Lanes:
     def part(self, begin: int, end: int | None) -> "Lanes":
         """Return empty lanes of a part, with the attempts that were open at its start; None as the end follows."""
         lanes = Lanes()
-        lanes.first_ms = lanes.last_ms = self.moment(begin)
+        lanes.first_ms = lanes.last_ms = lanes._alive_ms = self.moment(begin)
         lanes.ends_ms = None if end is None else self.moment(end)
         lanes.seqs[0] = self.seq_at(begin)
         slot = min(SLOTS - 1, begin // self.slot_ms)
+
+        def count_at_begin(counts: SlotCounts) -> int:
+            return sum(counts.until(self.newest)[slot : slot + 1])
+
         later_attempts = (attempt for attempt in self.spans if attempt.end > begin)
         for attempt in (*later_attempts, *self.open_attempts()):
             if attempt.begin < begin:
                 lane = self.lanes.get(attempt.agent_id)
-                waits = lane is not None and lane.waited[slot] > lane.busy[slot]
-                lanes._open[attempt.task_id] = (attempt.agent_id, 0, waits, 0)
-                lanes._running += not waits
+                waits = lane is not None and count_at_begin(lane.waited) > count_at_begin(lane.busy)
+                lanes._counter.start(attempt.task_id, attempt.agent_id, 0, parked=waits)
         return lanes
 
     def remembers(self, at: int) -> bool:
@@ -204,67 +196,86 @@ class Lanes:
         return self.first_ms + at + self._folded[bisect_left(self._gap_at, at)]
 
     def add_records(self, records: Iterable[Record]) -> None:
-        """Add records in their order."""
+        """Add records in their order; before the start of an engine, also the record before it, of any kind."""
         for record in records:
-            if record.seq <= self.seq:
+            if record.seq < self.seq:
                 continue
-            self.seq = record.seq
-            if not self.first_ms and record.kind == "engine_started":
-                continue  # an engine without work is not a history
+            is_new, alive_ms = record.seq > self.seq, self._alive_ms
+            self.seq, self._alive_ms = record.seq, record.at_ms
+            if not is_new or record.kind not in KINDS:
+                continue
+            if record.kind == "engine_started":
+                if not self.first_ms:
+                    continue  # an engine without work is not a history
+                self.advance(alive_ms)
+                self._cut_off(self.at(alive_ms))
             if not self.first_ms:
                 self.first_ms = self.last_ms = record.at_ms
-            self._pass_time(record)
-            at = self.last_ms - self.first_ms - self._folded[-1]
+            self._pass_time(record.at_ms)
+            at = self.newest
             slot = self._slot(at)
             if not self.seqs[slot]:
                 self.seqs[slot] = record.seq
-            self._count(record, at, slot)
+            self._count(record, at)
 
-    def _pass_time(self, record: Record) -> None:
-        idle_ms = record.at_ms - self.last_ms
-        if idle_ms > GAP_MS and (not self._running or record.kind == "engine_started"):
+    def _pass_time(self, at_ms: int) -> None:
+        idle_ms = at_ms - self.last_ms
+        if idle_ms > GAP_MS and not self.team.busy.level:
             folded = idle_ms - VISIBLE_GAP_MS
             self._gap_at.append(self.last_ms - self.first_ms - self._folded[-1] + VISIBLE_GAP_MS)
-            self._gap_ends.append(record.at_ms)
+            self._gap_ends.append(at_ms)
             self._gap_lengths.append(folded)
             self._folded.append(self._folded[-1] + folded)
-        self.last_ms = max(self.last_ms, record.at_ms)
+        self.last_ms = max(self.last_ms, at_ms)
+
+    @property
+    def newest(self) -> int:
+        """Position of the newest event."""
+        return self.last_ms - self.first_ms - self._folded[-1]
 
     def _slot(self, at: int) -> int:
         while at // self.slot_ms >= SLOTS:
             each = 5 if self.slot_ms < SLOT_MS else 2
-            self.slot_ms *= each
-            for lane in (self.team, *self.lanes.values()):
-                lane.join(each)
+            self._counter.merge(each)
             for slot in range(SLOTS):
                 self.seqs[slot] = next(filter(None, self.seqs[each * slot : each * slot + each]), 0)
         return at // self.slot_ms
 
-    def _count(self, record: Record, at: int, slot: int) -> None:
-        kind, task_id, agent_id = record.kind, record.task_id or "", record.agent_id
+    def _count(self, record: Record, at: int) -> None:
+        kind, task_id, agent_id, counter = record.kind, record.task_id or "", record.agent_id, self._counter
         if kind == "attempt_started":
             if agent_id is not None:
-                self._open[task_id] = (agent_id, at, False, at)
-                self._running += 1
+                counter.start(task_id, agent_id, at)
         elif kind in ENDS:
-            self._end(task_id, agent_id, at)
+            if (attempt := counter.end(task_id, at)) is not None:
+                self.spans.append(AttemptSpan(attempt.agent_id, task_id, attempt.started, at))
             if agent_id is not None:
-                for lane in (self._lane(agent_id), self.team):
-                    if kind in _FAILED:
-                        lane.failed[slot] += 1
-                        self._note_failed(task_id, agent_id)
-                    elif kind == "attempt_done":
-                        lane.done[slot] += 1
+                self._count_end(kind, task_id, agent_id, at)
         elif kind == "attempt_resumed":
-            self._set_waiting(task_id, at, waits=False)
+            counter.park(task_id, at, parked=False)
         elif kind in _PARKING:
             if kind == "attempt_parked" or _decode(record.body).parks:
-                self._set_waiting(task_id, at, waits=True)
+                counter.park(task_id, at)
+        elif kind == "engine_slept":
+            counter.skip(self.at(record.at_ms - _decode(record.body).slept_ms), at)
         elif kind == "agent_removed" and agent_id is not None:
             self._note_removed(agent_id)
         elif kind in _SIGNS:
             body = _decode(record.body) if record.body else _Body()
             self.marks.append(RareEvent(at, _sign(kind, body), self._subject(record, body), record.seq))
+
+    def _count_end(self, kind: str, task_id: str, agent_id: str, at: int) -> None:
+        for lane in (self._counter.lane_of(agent_id), self.team):
+            if kind == "attempt_failed":
+                lane.failed.add(at)
+            elif kind == "attempt_done":
+                lane.done.add(at)
+        if kind in _FAILED:
+            self._note_failed(task_id, agent_id)
+
+    def _cut_off(self, at: int) -> None:
+        for task_id, attempt in self._counter.cut_off(at).items():
+            self.spans.append(AttemptSpan(attempt.agent_id, task_id, attempt.started, at))
 
     def _note_failed(self, task_id: str, agent_id: str) -> None:
         self._last_of[task_id] = agent_id
@@ -279,15 +290,9 @@ class Lanes:
         if record.kind == "run_finished":
             return self._runs.pop(run_id, "")
         if record.kind == "escalated":
-            of_open = self._open.get(task_id)
-            return of_open[0] if of_open is not None else self._last_of.get(task_id, body.subject)
+            of_open = self._counter.open.get(task_id)
+            return of_open.agent_id if of_open is not None else self._last_of.get(task_id, body.subject)
         return record.agent_id or body.supervisor_id or body.subject
-
-    def _lane(self, agent_id: str) -> Lane:
-        lane = self.lanes.get(agent_id)
-        if lane is None:
-            lane = self.lanes[agent_id] = Lane()
-        return lane
 
     def _note_removed(self, agent_id: str) -> None:
         self._removed_agents[agent_id] = None
@@ -296,48 +301,21 @@ class Lanes:
             del self._removed_agents[oldest]
             self.lanes.pop(oldest, None)
 
-    def _end(self, task_id: str, agent_id: str | None, at: int) -> None:
-        open_attempt = self._open.pop(task_id, None)
-        if open_attempt is not None:
-            self._running -= not open_attempt[2]
-            self._span(open_attempt[0], open_attempt[1], at, waits=open_attempt[2])
-            self.spans.append(AttemptSpan(open_attempt[0], task_id, open_attempt[3], at))
-
-    def _set_waiting(self, task_id: str, at: int, *, waits: bool) -> None:
-        """Park or resume an attempt."""
-        open_attempt = self._open.get(task_id)
-        if open_attempt is not None and open_attempt[2] is not waits:
-            self._running += -1 if waits else 1
-            self._span(open_attempt[0], open_attempt[1], at, waits=open_attempt[2])
-            self._open[task_id] = (open_attempt[0], at, waits, open_attempt[3])
-
-    def _span(self, agent_id: str, begin: int, end: int, *, waits: bool) -> None:
-        lane, slot_ms = self._lane(agent_id), self.slot_ms
-        counter = lane.waited if waits else lane.busy
-        team = self.team.waited if waits else self.team.busy
-        while begin < end:
-            slot = begin // slot_ms
-            part = min(end, (slot + 1) * slot_ms) - begin
-            counter[slot] = min(MAX_COUNT, counter[slot] + part)
-            team[slot] += part
-            begin += part
-
     def advance(self, now_ms: int) -> int:
-        """Count open attempts up to a moment, and return its position; without work, that of the last event."""
+        """Go on to a moment while an attempt is at work; return the newest position."""
         now_ms = now_ms if self.ends_ms is None else min(now_ms, self.ends_ms)
-        if self._running and now_ms > self.last_ms:
+        if now_ms > self.last_ms and self.team.busy.level:
             self.last_ms = now_ms
-        at = self.last_ms - self.first_ms - self._folded[-1]
+        at = self.newest
         self._slot(at)
-        for task_id, (agent_id, since, waits, begin) in self._open.items():
-            if at > since:
-                self._span(agent_id, since, at, waits=waits)
-                self._open[task_id] = (agent_id, at, waits, begin)
         return at
 
     def open_attempts(self) -> list[AttemptSpan]:
-        """Return the open attempts, up to the position that they are counted to."""
-        return [AttemptSpan(agent_id, task_id, begin, at) for task_id, (agent_id, at, _, begin) in self._open.items()]
+        """Return the open attempts, up to the newest position."""
+        return [
+            AttemptSpan(attempt.agent_id, task_id, attempt.started, self.newest)
+            for task_id, attempt in self._counter.open.items()
+        ]
 
     def seq_at(self, at: int) -> int:
         """Return the seq of the first event in the slot of a position, or of an earlier slot; 0 before all events."""

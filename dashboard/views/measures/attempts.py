@@ -1,0 +1,245 @@
+"""The counter of attempts over time: how long agents were at work and waited in each slot, folded from their events.
+
+`Activity` counts the newest minutes with it, `Lanes` a whole journal.
+"""
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import add
+
+_MAX_COUNT = {"I": 2**32 - 1, "Q": 2**64 - 1}
+"""Bound of a count by type of array, which only wrong times or absurd usage exceed."""
+
+_NEVER = -(2**62)
+
+
+def parts_of(begin: int, end: int, slot_ms: int) -> Sequence[tuple[int, int]]:
+    """Return each slot that a period covers, and the milliseconds of the period in it."""
+    first, last = begin // slot_ms, end // slot_ms
+    if begin >= end:
+        return ()
+    if first == last:
+        return ((first, end - begin),)
+    whole = [(slot, slot_ms) for slot in range(first + 1, last)] if last > first + 1 else ()
+    return [(first, (first + 1) * slot_ms - begin), *whole, (last, end - last * slot_ms)]
+
+
+class SlotCounts:
+    """A counter by slot of time: of things that happen, or of the milliseconds of things that last.
+
+    Time under way is counted in advance to the end of the newest slot, and in whole slots as new ones begin, so that
+    the cost of a change does not depend on the time since the last one. The newest slots are kept; a history that keeps
+    all merges its slots before they are more.
+    """
+
+    __slots__ = ("_end", "_head", "_slots", "_typecode", "level", "slot_ms", "values")
+
+    def __init__(self, slot_ms: int, slots: int, typecode: str = "I") -> None:
+        self.slot_ms = slot_ms
+        self._slots, self._typecode = slots, typecode
+        self._head = self._end = _NEVER
+        """Number of the newest slot, and its end."""
+        self.level = 0
+        """Number of things that last."""
+        self.values: array[int] = array(typecode)
+        """The count of each slot, at its number modulo the length; allocated on demand."""
+
+    def add(self, at: int, count: int = 1) -> None:
+        """Add a count at a moment; a time before the oldest slot is left out."""
+        if at >= self._end:
+            self._begin(at // self.slot_ms)
+        if (slot := at // self.slot_ms) > self._head - self._slots:
+            try:
+                self.values[slot % self._slots] += count
+            except OverflowError:
+                self._add(slot, count)
+
+    def change(self, at: int, by: int) -> None:
+        """Change the number of things that last, from a moment on."""
+        if at >= self._end:
+            self._begin(at // self.slot_ms)
+        elif at < (begun := self._end - self.slot_ms):
+            self.spread(at, begun, by)
+            at = begun
+        self.level += by
+        try:
+            self.values[self._head % self._slots] += by * (self._end - at)
+        except OverflowError:
+            self._add(self._head, by * (self._end - at))
+
+    def spread(self, begin: int, end: int, by: int = 1) -> None:
+        """Add the time of a number of things between two moments; time before the oldest slot is left out."""
+        if end >= self._end:
+            self._begin(end // self.slot_ms)
+        for slot, part_ms in parts_of(max(begin, self._end - self._slots * self.slot_ms), end, self.slot_ms):
+            self._add(slot, by * part_ms)
+
+    def _add(self, slot: int, count: int) -> None:
+        """Add to the count of a slot, within bounds; wrong times also lead below 0."""
+        place = slot % self._slots
+        self.values[place] = min(max(0, self.values[place] + count), _MAX_COUNT[self._typecode])
+
+    def _begin(self, slot: int) -> None:
+        """Begin the slots up to `slot`, in place of the oldest ones."""
+        values, slots, since = self.values, self._slots, self._head + 1
+        if not values:
+            values = self.values = array(self._typecode, [0]) * slots
+        self._head, self._end = slot, (slot + 1) * self.slot_ms
+        each = self.level * self.slot_ms
+        if not each and slot < slots:
+            return  # slots of a history, which are 0 before they begin
+        if each > _MAX_COUNT["I"]:
+            each = min(each, _MAX_COUNT[self._typecode])
+        if slot - since < 2:  # the usual case, without an array
+            for place in range(since, slot + 1):
+                values[place % slots] = each
+            return
+        since = max(since, slot - slots + 1)
+        first, last = since % slots, slot % slots + 1
+        if first < last:
+            values[first:last] = array(self._typecode, [each]) * (last - first)
+        else:
+            values[first:] = array(self._typecode, [each]) * (slots - first)
+            values[:last] = array(self._typecode, [each]) * last
+
+    def sums(self, now: int, samples: int, each: int, *, until: int | None = None) -> list[int]:
+        """Return the sums of samples of `each` slots, the oldest first; the newest one is incomplete.
+
+        Samples are aligned to the clock, so that a bar keeps its shape while it moves. What lasts is counted up to
+        `until`, if that is before now.
+        """
+        slot_ms, slots, head = self.slot_ms, self._slots, self._head
+        end = (now // slot_ms // each + 1) * each
+        begin = end - samples * each
+        oldest, newest = max(begin, head - slots + 1), min(end, head + 1)
+        if oldest < newest:
+            first, last = oldest % slots, (newest - 1) % slots + 1
+            values = self.values[first:last] if first < last else self.values[first:] + self.values[:last]
+            counts = [*[0] * (oldest - begin), *values, *[0] * (end - newest)]
+            sums = [sum(counts[place : place + each]) for place in range(0, len(counts), each)]
+        else:
+            sums = [0] * samples
+        if self.level:
+            length, first = each * slot_ms, begin // each
+            counted = now if until is None else min(now, until)
+            for place in range(max(0, head // each - first), samples):
+                start = (first + place) * length
+                under_way = min(counted, start + length) - max(self._end, start)
+                sums[place] = max(0, sums[place] + self.level * under_way)
+        return sums
+
+    def until(self, now: int) -> "array[int]":
+        """Return the count of each slot, with what lasts counted up to now; only if no slot was dropped."""
+        if not self.level:
+            return self.values
+        if now >= self._end:
+            self._begin(now // self.slot_ms)
+        values = self.values[:]
+        values[self._head] -= min(values[self._head], self.level * (self._end - now))
+        return values
+
+    def merge(self, each: int) -> None:
+        """Merge every `each` slots into one; only if no slot was dropped."""
+        self.slot_ms *= each
+        if not self.values:
+            return
+        padded = self.values + array(self._typecode, [0]) * (-self._slots % each)
+        merged = [*padded[::each]]
+        for place in range(1, each):
+            # Adding slot by slot takes half a second for a thousand lanes.
+            merged = [*map(add, merged, padded[place::each])]
+        if max(merged) > (bound := _MAX_COUNT[self._typecode]):
+            merged = [min(bound, count) for count in merged]
+        self.values = array(self._typecode, [*merged, *[0] * (self._slots - len(merged))])
+        counted = self._end
+        self._head //= each
+        self._end = (self._head + 1) * self.slot_ms
+        self._add(self._head, self.level * (self._end - counted))
+
+
+class Lane:
+    """The counters of one agent, or of all together."""
+
+    __slots__ = ("busy", "done", "failed", "waited")
+
+    def __init__(self, slot_ms: int, slots: int, typecode: str = "I") -> None:
+        self.busy, self.waited = SlotCounts(slot_ms, slots, typecode), SlotCounts(slot_ms, slots, typecode)
+        """Milliseconds of attempts that hold a slot, and of parked ones, which wait for delegated tasks or a person."""
+        self.done, self.failed = SlotCounts(slot_ms, slots), SlotCounts(slot_ms, slots)
+        """Attempts that ended well, and that failed."""
+
+
+@dataclass(slots=True)
+class OpenAttempt:
+    """An attempt of an agent that has not ended."""
+
+    agent_id: str
+    lane: Lane
+    started: int
+    parked: bool
+
+
+class AttemptCounter:
+    """The lanes of all agents; each attempt counts for its agent, and for the team."""
+
+    def __init__(self, slot_ms: int, slots: int) -> None:
+        self.slot_ms = slot_ms
+        self._slots = slots
+        self.team = Lane(slot_ms, slots, "Q")
+        self.lanes: dict[str, Lane] = {}
+        """By agent."""
+        self.open: dict[str, OpenAttempt] = {}
+        """By task."""
+
+    def lane_of(self, agent_id: str) -> Lane:
+        """Return the lane of an agent, a new one before its first attempt."""
+        lane = self.lanes.get(agent_id)
+        if lane is None:
+            lane = self.lanes[agent_id] = Lane(self.slot_ms, self._slots)
+        return lane
+
+    def start(self, task_id: str, agent_id: str, at: int, *, parked: bool = False) -> None:
+        """Begin an attempt."""
+        self.open[task_id] = attempt = OpenAttempt(agent_id, self.lane_of(agent_id), at, parked)
+        self._change(attempt, at, 1)
+
+    def park(self, task_id: str, at: int, *, parked: bool = True) -> None:
+        """Park an open attempt, or let it go on."""
+        attempt = self.open.get(task_id)
+        if attempt is not None and attempt.parked is not parked:
+            self._change(attempt, at, -1)
+            attempt.parked = parked
+            self._change(attempt, at, 1)
+
+    def end(self, task_id: str, at: int) -> OpenAttempt | None:
+        """End an open attempt and return it; None if there is none."""
+        attempt = self.open.pop(task_id, None)
+        if attempt is not None:
+            self._change(attempt, at, -1)
+        return attempt
+
+    def _change(self, attempt: OpenAttempt, at: int, by: int) -> None:
+        for lane in (attempt.lane, self.team):
+            (lane.waited if attempt.parked else lane.busy).change(at, by)
+
+    def cut_off(self, at: int) -> dict[str, OpenAttempt]:
+        """End the running attempts with their engine, and return them by task: nothing is at work without one."""
+        running = {task_id: attempt for task_id, attempt in self.open.items() if not attempt.parked}
+        for task_id in running:
+            self.end(task_id, at)
+        return running
+
+    def skip(self, begin: int, end: int) -> None:
+        """Leave out a period in which the computer slept: nothing was at work."""
+        for lane in (*self.lanes.values(), self.team):
+            if level := lane.busy.level:
+                lane.busy.change(begin, -level)
+                lane.busy.change(end, level)
+
+    def merge(self, each: int) -> None:
+        """Merge every `each` slots into one."""
+        self.slot_ms *= each
+        for lane in (self.team, *self.lanes.values()):
+            for counts in (lane.busy, lane.waited, lane.done, lane.failed):
+                counts.merge(each)
