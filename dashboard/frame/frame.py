@@ -4,7 +4,6 @@ A screen shows a `ViewState` when it is told to `look`; it decides nothing about
 """
 
 from collections.abc import Iterable
-from functools import partial
 from typing import ClassVar, TypeAlias
 
 from textual import events
@@ -28,16 +27,14 @@ from dashboard.actions import (
 )
 from dashboard.actions.action import CommandLine
 from dashboard.deck.live_screen import LiveScreen, is_on_top, replay_keys, set_breakpoints
-from dashboard.deck.places import SHORT, tabs
+from dashboard.deck.places import tabs
 from dashboard.frame.sizing import SIZE_KEYS, Grip, PaneSizes
+from dashboard.frame.surroundings import Header, HealthStrip, Keys, Tabs, TipLine, TourCard
 from dashboard.user.key_labels import key_at, sign_of
 from dashboard.user.settings import settings_path_text
 from dashboard.views.changes.outcomes import UNDO_HINTS
 from dashboard.views.changes.targets import Target
-from dashboard.views.drawing.lines import Span, cell_width, spread
 from dashboard.views.drawing.rows import AnyColumn, Cell
-from dashboard.views.header import path_cells, team_of
-from dashboard.views.measures.strip import strip
 from dashboard.views.past import play_keys
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.absent import untouchable
@@ -45,7 +42,6 @@ from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.filter_words import HINT, suggestions
 from dashboard.views.words.filters import last_token, parse_partial_filter
 from dashboard.views.words.keyed import fill_keys
-from dashboard.views.words.tips import DISMISS
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane
@@ -54,40 +50,18 @@ from dashboard.widgets.prompt import Prompt, Purpose
 from dashboard.widgets.spots import Spot, spots_of
 from dashboard.widgets.table import Table
 from dashboard.widgets.time_bar import Scrubber
+from engine.core.state import State
 
 TIME_KEYS = "<mark before:[> <next mark:]>"
 ANSWER = "answer"
 """The word in `KEYS` for a key that changes the team without being that of an action; hidden from viewers."""
 """Start of the heading of a lane."""
-PADDED_TABS_MIN_WIDTH = 110
-"""Screen width from which each tab has a blank on both sides."""
 TALL_HEADER_MIN_HEIGHT = 30
 """Screen height from which the header has a second line."""
 OwnKey: TypeAlias = str | tuple[str, str] | tuple[str, str, str]
 """The name of an action; or such a name or another key, with the word for what it does on this screen, and a sentence
 for the help where `SHARED_KEYS` of `views/words/help.py` has none for the word.
 """
-STRIP_EVERY_MS = 500
-"""Shortest time between two redraws of the health strip, in milliseconds."""
-
-
-class Tabs(Bar):
-    """The tabs of all screens on the left, facts about the rows of this screen on the right."""
-
-    LEFT_FIRST = True
-
-    def spots(self) -> list[Spot]:
-        numbers = [*tabs().values()]
-        return [
-            Spot(start, 0, partial(self.post_message, self.Clicked(self, self._left[index], index)), numbers[index])
-            for index, start, _ in self.places()
-        ]
-
-
-class Keys(Bar):
-    """The keys of a screen, each in front of its label."""
-
-    LEAD_TONE = "accent"
 
 
 class Frame(LiveScreen, Screen[None]):
@@ -118,20 +92,16 @@ class Frame(LiveScreen, Screen[None]):
         """Whether it is being redrawn because of a letter typed into the filter line."""
         self.needle = ""
         self.sizes = PaneSizes(self, self.GRIPS, self.update_now)
-        self._path: list[Cell] = []
-        """The path of pages in the header."""
-        self._strip_of: tuple[object, ...] = ()
-        self._strip_ms = 0
         self._laid_out_for: Size | None = None
 
     def compose(self) -> ComposeResult:
         set_breakpoints(self)
-        yield Bar(id="header")
-        yield Lines(id="strip")
+        yield Header()
+        yield HealthStrip()
         yield Tabs(id="tabs", gap=0)
         yield from self.body()
-        yield Lines(id="tip")
-        yield Lines(id="tour")
+        yield TipLine(id="tip")
+        yield TourCard(id="tour")
         yield Scrubber(id="time")
         yield Keys(id="keys")
         yield Prompt(self._completed, self._prompt_typed)
@@ -196,7 +166,8 @@ class Frame(LiveScreen, Screen[None]):
             self.update_surroundings(self.deck.view)
 
     def _show_tabs(self) -> None:
-        self.query_one("#tabs", Bar).show(self._tabs(), self.beside_tabs())
+        needle = [Cell(f"/ {self.needle}", "accent")] if self.needle else []
+        self.query_one(Tabs).show_place(_place_of(self), [*needle, *self.facts(), *([] if needle else [self.ASKS])])
 
     def update_body(self, view: ViewState) -> None:
         """Redraw the body, and whatever the screen derives for it."""
@@ -204,66 +175,31 @@ class Frame(LiveScreen, Screen[None]):
 
     def update_surroundings(self, view: ViewState) -> None:
         """Redraw everything around the body."""
-        brief = self._show_strip(view)
-        header = self.query_one("#header", Bar)
-        left, right = view.header(brief=brief, room=Bar.room(self.size.width - 2))
-        if not self.PLACE:
-            opened, room = [page.path_title(view) for page in self._pages()], header.room_beside(right, self.size.width)
-            left = self._path = path_cells(team_of(view.state, view.situation), opened, room)
-        header.show(left, right)
+        health = self.query_one(HealthStrip)
+        health.update_view(view)
+        titles = [page.path_title(view) for page in _pages_to(self)]
+        self.query_one(Header).update_view(view, titles, brief=health.display)
         self._show_tabs()
         self.set_class(view.past is not None, "-past")
-        self._show_tour()
+        tour = self.deck.tour.current
+        self.query_one(TourCard).show_tour(tour)
         self.update_time_bar(view)
-        self._show_tip()
-        self.query_one("#keys", Keys).show(
-            _key_cells(self._keys_now(view)), _key_cells([(":", "command"), ("?", "keys")])
+        self.query_one(TipLine).show_tip(self.deck.tip if tour is None else None)
+        keys = (
+            [*play_keys(view.past.speed)] if view.past is not None else [*self.keys(), (fill_keys(TIME_KEYS), "time")]
         )
+        self.query_one(Keys).show(_key_cells(keys), _key_cells([(":", "command"), ("?", "keys")]))
 
     def update_time_bar(self, view: ViewState) -> None:
         if self.is_there:
             self.query_one("#time", Scrubber).show_time(view, self.deck.history.spans, self._message_cell(view))
-
-    def _show_tour(self) -> None:
-        """Redraw the card of the tour, and highlight the part of the frame that its step is about."""
-        tour = self.deck.tour.current
-        step = tour.step if tour is not None else None
-        if tour is None or step is None:
-            if self.has_class("-touring"):
-                self.set_class(False, "-touring")
-                self.query(".-pointed").remove_class("-pointed")
-            return
-        self.set_class(True, "-touring")
-        for name in ("tabs", "time", "keys"):
-            self.query_one(f"#{name}").set_class(step.at == name, "-pointed")
-        self.query_one("#tour", Lines).show(tour.lines(self.size.width))
-
-    def _show_strip(self, view: ViewState) -> bool:
-        """Redraw the health strip; return False if there is no room for it."""
-        below = self.query_one("#strip", Lines)
-        cache_key = (self.size.width, view.past, view.situation.opening)
-        if below.display and (cache_key != self._strip_of or view.is_due(self._strip_ms)):
-            self._strip_of, self._strip_ms = cache_key, view.wall_ms + STRIP_EVERY_MS
-            line = strip(view.state, view.counts, view.activity, now_ms=view.now_ms, width=self.size.width)
-            below.show([line])
-        return below.display
-
-    def _show_tip(self) -> None:
-        """Show the current tip, unless a tour runs; an empty tip keeps its line, so that the rows do not move."""
-        line, tip = self.query_one("#tip", Lines), self.deck.tip if self.deck.tour.current is None else None
-        line.display = tip is not None
-        if tip is not None:
-            spans = [Span(f" {tip.lead}", "accent"), Span(tip.text, tip.tone)] if tip.text else []
-            # A tip that leaves no room for the key is shown whole instead.
-            ends = [Span(f"{DISMISS} dismisses it ", "faint")] if spans else []
-            line.show([spread(spans, ends if cell_width([*spans, *ends]) < self.size.width else [], self.size.width)])
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the health strip only if there is room for it."""
         if not self.display or event.size == self._laid_out_for:  # Textual sends a new screen its size three times
             return
         self._laid_out_for = event.size
-        self.query_one("#strip", Lines).display = event.size.height >= TALL_HEADER_MIN_HEIGHT
+        self.query_one(HealthStrip).display = event.size.height >= TALL_HEADER_MIN_HEIGHT
         self.sizes.apply()
         self.call_after_refresh(self._laid_out)
 
@@ -276,27 +212,14 @@ class Frame(LiveScreen, Screen[None]):
     def _message_cell(self, view: ViewState) -> Cell | None:
         prompt = self.query_one(Prompt)
         if prompt.is_open and prompt.purpose == "command" and prompt.text:
-            return Cell(self._advice(prompt.text), "muted")
+            return Cell(_command_advice(prompt.text, self.state), "muted")
         if prompt.is_open and prompt.purpose == "filter" and (cell := self._filter_advice(prompt.text)).text:
             return cell
         return self.deck.messages.current or view.banner or self.deck.tour.offer
 
-    def _keys_now(self, view: ViewState) -> list[tuple[str, str]]:
-        if view.past is not None:
-            return [*play_keys(view.past.speed)]
-        return [*self.keys(), (fill_keys(TIME_KEYS), "time")]
-
     def keys(self) -> list[tuple[str, str]]:
         """The keys that the last line names."""
-        return [(key, does) for key, does, _ in self._own_keys() if key]
-
-    def _own_keys(self) -> list[tuple[str, str, str]]:
-        """Return the keys of `KEYS` without those that would be refused."""
-        own = map(_key_of, self.KEYS)
-        if not self.deck.access.readonly:
-            return [*own]
-        refused = {key for key, action in BY_KEY.items() if action.writes} | {ANSWER}
-        return [key for key in own if key[0] not in refused and key[1] not in refused]
+        return [(key, does) for key, does, _ in _own_keys(self) if key]
 
     def id_at_cursor(self, *, whole: bool = False) -> str:
         """Return the id, or the seq, of the object under the cursor; of the page itself if `whole`."""
@@ -323,70 +246,22 @@ class Frame(LiveScreen, Screen[None]):
             dialogs.dialog.HelpScreen(
                 self.PLACE.capitalize() or "this page",
                 help_lines(
-                    [(sign_of(key), does, says) for key, does, says in self._own_keys()],
+                    [(sign_of(key), does, says) for key, does, says in _own_keys(self)],
                     [*(column for table in self.query(Table) for column in table.rows.columns), *self.HEADINGS],
-                    overridden_keys=self.overridden_keys(),
+                    overridden_keys=overridden_keys(type(self)),
                     writes=not self.deck.access.readonly,
                     settings="" if self.deck.access.in_browser else settings_path_text(),
                 ),
             )
         )
 
-    @classmethod
-    def overridden_keys(cls) -> set[str]:
-        """Return the keys of actions that do something else on this screen."""
-        classes = (base for base in cls.__mro__ if issubclass(base, Frame) and base is not Frame)
-        bindings = [key for base in classes for key in base.__dict__.get("BINDINGS", ()) if isinstance(key, Binding)]
-        return {key for binding in bindings if not binding.action.startswith("act(") for key in binding.key.split(",")}
-
-    def beside_tabs(self) -> list[Cell]:
-        """Return the cells to the right of the tabs: the filter, and facts about the rows."""
-        if self.needle:
-            return [Cell(f"/ {self.needle}", "accent"), *self.facts()]
-        return [*self.facts(), self.ASKS]
-
     def facts(self) -> list[Cell]:
         """Return facts about the rows of the screen, such as their number."""
         return []
 
-    def _tabs(self) -> list[Cell]:
-        """Return the tabs, the current one highlighted; on a narrow screen the last of the others are only numbers."""
-        names, own_place = {place: place for place in tabs()}, self._tab()
-        over = sum(len(place) + 3 for place in names) - self.size.width
-        if over > 0:
-            names |= SHORT
-            over = sum(len(name) + 3 for name in names.values()) - self.size.width
-        for place in reversed(tabs()):
-            if over > 0 and place != own_place:
-                over -= len(names[place]) + 1
-                names[place] = ""
-        airy, last = self.size.width >= PADDED_TABS_MIN_WIDTH, [*names][-1]
-        tab_cells = []
-        for place, number in tabs().items():
-            own, name = place == own_place, names[place].capitalize()
-            text = f" {number} {name} " if airy else (f"{number} {name}" if name else number)
-            text += "" if airy or place == last else " "
-            at = text.index(number) + 1
-            tones = ("tab accent", "tab") if own and airy else ("accent", "strong") if own else ("faint", "muted")
-            tab_cells.append(Cell(text, spans=(Span(text[:at], tones[0]), Span(text[at:], tones[1]))))
-        return tab_cells
-
     def path_title(self, view: ViewState) -> str:
         """Return what it is called in the path to the pages above it."""
         return self.PLACE
-
-    def _pages(self) -> list["Frame"]:
-        """Return the pages up to this one, in the order in which they were opened."""
-        stack = self.app.screen_stack
-        below = stack[: stack.index(self) + 1] if self in stack else [self]
-        return [screen for screen in below if isinstance(screen, Frame) and not screen.PLACE]
-
-    def _tab(self) -> str:
-        """Return its place; of a page that of the screen from which it was opened."""
-        below = (
-            screen.PLACE for screen in reversed(self.app.screen_stack) if isinstance(screen, Frame) and screen.PLACE
-        )
-        return self.PLACE or next(below, "")
 
     def _completed(self, purpose: Purpose, line: str) -> list[str]:
         return completions(line, self.state) if purpose == "command" else self._suggested(line)
@@ -414,8 +289,9 @@ class Frame(LiveScreen, Screen[None]):
         cell = event.cell
         if event.bar.id == "tabs" and event.index is not None:
             self.deck.action_go(tuple(tabs())[event.index])
-        elif event.bar.id == "header" and event.index is not None:
-            self._go_back_to(event.index)
+        elif isinstance(event.bar, Header) and event.index is not None and not self.PLACE and is_on_top(self):
+            for _ in range(event.bar.pages_above(event.index, len(_pages_to(self)))):
+                self.app.pop_screen()
         elif event.bar.id == "keys":
             # Through the app: a key that a screen posts does not bubble beyond that screen.
             self.app.call_later(self.app.simulate_key, key_at(cell.lead.strip(), event.x))
@@ -457,14 +333,6 @@ class Frame(LiveScreen, Screen[None]):
         elif not self.PLACE and is_on_top(self):
             self.app.pop_screen()
 
-    def _go_back_to(self, index: int) -> None:
-        """Close the pages above a cell of the path; all of them if the cell is the team."""
-        if self.PLACE or not is_on_top(self):
-            return
-        is_page = self._path[index].text.startswith("▸")
-        for _ in range(len(self._path) - 1 - index if is_page else len(self._pages())):
-            self.app.pop_screen()
-
     def filter(self, needle: str) -> None:
         """Show only rows that match."""
         self.needle = needle
@@ -491,11 +359,6 @@ class Frame(LiveScreen, Screen[None]):
             return Cell(fault, "warn")
         ways = "  ".join(last_token(way) for way in suggestions(text, self.state)[:12])
         return Cell(ways or ("" if text else HINT), "muted")
-
-    def _advice(self, text: str) -> str:
-        """Return completions of an unfinished command."""
-        ways = [way.rpartition(" ")[2] for way in completions(text, self.state)[:12]]
-        return "  ".join(ways) if ways and not text.endswith(" ") else hint(text) or "  ".join(ways)
 
     def on_prompt_given(self, event: Prompt.Given) -> None:
         self._close_prompt()
@@ -526,6 +389,41 @@ class Frame(LiveScreen, Screen[None]):
 
     def focus_body(self) -> None:
         self.query_one("#body").focus()
+
+
+def _pages_to(frame: Frame) -> list[Frame]:
+    """Return the pages up to a page, in the order in which they were opened; none for a screen."""
+    stack = frame.app.screen_stack
+    below = stack[: stack.index(frame) + 1] if frame in stack else [frame]
+    return [] if frame.PLACE else [page for page in below if isinstance(page, Frame) and not page.PLACE]
+
+
+def _place_of(frame: Frame) -> str:
+    """Return the place of a screen; of a page that of the screen from which it was opened."""
+    below = (screen.PLACE for screen in reversed(frame.app.screen_stack) if isinstance(screen, Frame) and screen.PLACE)
+    return frame.PLACE or next(below, "")
+
+
+def _own_keys(frame: Frame) -> list[tuple[str, str, str]]:
+    """Return the keys of `KEYS` without those that would be refused."""
+    own = map(_key_of, frame.KEYS)
+    if not frame.deck.access.readonly:
+        return [*own]
+    refused = {key for key, action in BY_KEY.items() if action.writes} | {ANSWER}
+    return [key for key in own if key[0] not in refused and key[1] not in refused]
+
+
+def overridden_keys(kind: type[Frame]) -> set[str]:
+    """Return the keys of actions that do something else on a kind of screen."""
+    classes = (base for base in kind.__mro__ if issubclass(base, Frame) and base is not Frame)
+    bindings = [key for base in classes for key in base.__dict__.get("BINDINGS", ()) if isinstance(key, Binding)]
+    return {key for binding in bindings if not binding.action.startswith("act(") for key in binding.key.split(",")}
+
+
+def _command_advice(text: str, state: State) -> str:
+    """Return completions of an unfinished command."""
+    ways = [way.rpartition(" ")[2] for way in completions(text, state)[:12]]
+    return "  ".join(ways) if ways and not text.endswith(" ") else hint(text) or "  ".join(ways)
 
 
 def _key_of(own_key: OwnKey) -> tuple[str, str, str]:

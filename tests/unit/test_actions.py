@@ -7,6 +7,7 @@ from pathlib import Path
 from dashboard.actions import ACTIONS, BY_NAME, WORDS, help_lines, hint
 from dashboard.actions.team import _describe_stopped
 from dashboard.deck.places import keys, pages, places, screen_class_of, tabs
+from dashboard.frame.frame import overridden_keys
 from dashboard.views.drawing.rows import Column
 from dashboard.views.words import help
 from dashboard.views.words.help import SHARED_KEYS
@@ -29,11 +30,9 @@ def test_no_screen_takes_a_key_that_goes_to_another_one() -> None:
     going = {*keys().values()}
 
     assert {
-        place: found for place in places() if (found := going & screen_class_of("screens", place).overridden_keys())
+        place: found for place in places() if (found := going & overridden_keys(screen_class_of("screens", place)))
     } == {}
-    assert {
-        page: found for page in pages() if (found := going & screen_class_of("pages", page).overridden_keys())
-    } == {}
+    assert {page: found for page in pages() if (found := going & overridden_keys(screen_class_of("pages", page)))} == {}
 
 
 def test_the_help_names_the_screens_that_have_a_function_key_of_which_the_first_never_change() -> None:
@@ -96,12 +95,10 @@ def test_a_column_that_one_screen_has_is_explained_where_it_is_declared() -> Non
 def test_the_help_says_what_a_key_does_here_and_how_else_to_do_what_it_does_elsewhere() -> None:
     for place, key, word in (("graph", "t", ":freeze"), ("metrics", "w", ":replay")):
         screen = screen_class_of("screens", place)
-        assert key in screen.overridden_keys(), place
+        assert key in overridden_keys(screen), place
         own = [one for one in screen.KEYS if len(one) == 3]
         here = next(says for sign, _, says in own if sign == key)
-        told = [
-            (cell.lead.strip(), cell.text) for cell in help_lines(own, (), overridden_keys=screen.overridden_keys())
-        ]
+        told = [(cell.lead.strip(), cell.text) for cell in help_lines(own, (), overridden_keys=overridden_keys(screen))]
         assert (key, here) in told
         assert any(lead == word for lead, _ in told), place
         assert not any(lead == key and text != here for lead, text in told), place
