@@ -10,7 +10,7 @@ from dashboard.views.changes.members import assignable_agents, describe_move, po
 from dashboard.views.changes.swaps import describe_work
 from dashboard.views.changes.targets import look_up_id, target_of
 from dashboard.views.drawing.rows import Cell, Choice, labelled
-from dashboard.views.facts.work import waiting_reason
+from dashboard.views.facts.task import waiting_reason
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.command_line import shell_line

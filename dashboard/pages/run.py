@@ -18,7 +18,7 @@ from dashboard.views.drawing.markdown import clean_markdown
 from dashboard.views.drawing.prose import prose
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.ended import ENDS, FAILS, ended_lines, ended_tasks_in, failed_lines
-from dashboard.views.facts.run_facts import report_words, run_facts
+from dashboard.views.facts.run_page import report_words, run_lines
 from dashboard.views.facts.run_work import MAX_LINES, TASKS_A_MS, Census, at_work_lines, take_census, waiting_lines
 from dashboard.views.graph.nodes import Sight
 from dashboard.views.view_state import ViewState
@@ -126,7 +126,7 @@ class RunScreen(PanelsScreen):
             self._count(view, run)
         width = self.size.width
         self.show_facts(
-            run_facts(state, self._key, self._census.stages, width=width, now_ms=now_ms, working=view.working)
+            run_lines(state, self._key, self._census.stages, width=width, now_ms=now_ms, working=view.working)
         )
         if not self.is_whole:
             self._show_work(view, run)

@@ -16,7 +16,8 @@ from dashboard.views.facts.agent_says import latest_output
 from dashboard.views.facts.ended import ended_tasks_in
 from dashboard.views.facts.prompt import prompt_lines, prompt_of
 from dashboard.views.facts.step_table import live_lines, steps_among
-from dashboard.views.facts.task_facts import attempt_lines, child_lines, ended_task_facts, task_facts
+from dashboard.views.facts.task import task_facts
+from dashboard.views.facts.task_page import attempt_lines, child_lines, task_lines
 from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
@@ -92,13 +93,13 @@ class TaskScreen(PanelsScreen):
         state, now_ms, width = view.state, view.now_ms, self.size.width
         task = state.tasks.get(self._key)
         self.panel("asked").edge, self.panel("says").edge = ("", "") if self.is_stacked else ("┬", "├")
-        if task is not None:
-            lines = task_facts(state, task, view.counts, view.live, view.names, width=width, now_ms=now_ms)
-        else:
-            ended_tasks = ended_tasks_in(self.entries[::-1], view.names)
-            ended_task = next((ended_task for ended_task in ended_tasks if ended_task.id == self._key), None)
-            lines = ended_task_facts(self._key, ended_task, view.names, width=width, now_ms=now_ms)
-        self.show_facts(lines)
+        ended_tasks = ended_tasks_in(self.entries[::-1], view.names) if task is None else []
+        subject = task or next((ended_task for ended_task in ended_tasks if ended_task.id == self._key), None)
+        facts = []
+        if subject is not None:
+            facts = task_facts(state, subject, view.counts, view.live, view.names, now_ms=now_ms)
+        title = subject.title if subject is not None else view.names.of(self._key)
+        self.show_facts(task_lines(facts, title, self._key, width))
         self._show_steps(view, task)
         self._show_asked(view, task)
         self._show_says(view, task)

@@ -19,7 +19,7 @@ from dashboard.views.drawing.rows import (
 from dashboard.views.drawing.sorting import heads_of, orders_of
 from dashboard.views.measures.forecast import time_left, waits_for_you
 from dashboard.views.measures.limits import budget_words, deadline_cell
-from dashboard.views.measures.progress import share_done
+from dashboard.views.measures.progress import share_of
 from dashboard.views.measures.usage import (
     USAGE_TITLES,
     cost_cell,
@@ -69,13 +69,6 @@ def _took_ms(run: AnyRun) -> int:
     return (run.ended_ms if isinstance(run, RunSummary) else _NEVER) - run.started_ms
 
 
-def _share(run: AnyRun) -> float:
-    """Return the ended share of an open run, or the done share of a finished one."""
-    if isinstance(run, RunSummary):
-        return share_done(run)
-    return run.ended / run.total if run.total else 0.0
-
-
 def _total(run: AnyRun) -> int:
     return run.tasks if isinstance(run, RunSummary) else run.total
 
@@ -86,7 +79,7 @@ def _state_cell(row: RunRow) -> Cell:
 
 
 def _progress_cell(row: RunRow) -> Cell:
-    share, tone = _share(row.run), run_mark(row.run, working=row.working).tone
+    share, tone = share_of(row.run), run_mark(row.run, working=row.working).tone
     return Cell(percent(share), tone, spans=meter(share, _BAR_WIDTH, tone=tone))
 
 
@@ -157,7 +150,7 @@ COLUMNS: tuple[Column[RunRow, RunRank], ...] = (
            order=Order("state", lambda run: (_STATES.index(run.status),), step=5)),
     Column("PROGRESS", 10, calm=True, drop=6, shell_rank=0, cell=_progress_cell,
            meaning="share of the tasks that have ended; of a run that is over, share of those that are done",
-           order=Order("progress", lambda run: (-_share(run),), step=12)),
+           order=Order("progress", lambda run: (-share_of(run),), step=12)),
     Column("TASKS", 11, right=True, meaning="how many tasks of a run have ended, of all there are", cell=_tasks_cell,
            order=Order("largest", lambda run: (-_total(run),), step=3)),
     Column("FAIL", 5, right=True, drop=4, meaning="tasks that failed after all retries",

@@ -17,7 +17,7 @@ from dashboard.views.drawing.rows import (
 from dashboard.views.drawing.sorting import heads_of, orders_of
 from dashboard.views.facts.ended import EndedTask
 from dashboard.views.facts.steps import last_line
-from dashboard.views.facts.work import describe_progress, time_taken, waiting_reason
+from dashboard.views.facts.task import AnyTask, describe_progress, time_taken, waiting_reason
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.limits import deadline_cell
 from dashboard.views.measures.usage import (
@@ -59,8 +59,6 @@ _URGENT_FIRST = {
         )
     )
 }
-AnyTask: TypeAlias = Task | EndedTask
-"""A task of an open run, or one of a finished run, from the journal."""
 TaskRank: TypeAlias = Callable[[State, AnyTask], tuple[object, ...]]
 
 

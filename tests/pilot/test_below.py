@@ -266,4 +266,4 @@ async def test_a_long_error_stands_once_below_its_task(tmp_path: Path) -> None:
         await hand.press("8")
         told = below(hand)
 
-        assert told.count("begins here") == told.count("✕ begins here") == told.count("to its end") == 1
+        assert told.count("begins here") == told.count("error       begins here") == told.count("to its end") == 1

@@ -8,17 +8,21 @@ from dashboard.views.drawing.lines import Line, Span, cell_width
 from dashboard.views.facts.agent import agent_facts
 from dashboard.views.facts.agent_page import facts_lines
 from dashboard.views.facts.agent_pane import PaneData, agent_pane
-from dashboard.views.facts.pages import agent_page, supervisor_page
+from dashboard.views.facts.pages import agent_page, run_page, supervisor_page, task_page
+from dashboard.views.facts.run import run_facts
+from dashboard.views.facts.run_page import run_lines
 from dashboard.views.facts.supervisor import supervisor_facts
 from dashboard.views.facts.supervisor_pane import supervisor_pane, supervisor_side
+from dashboard.views.facts.task import task_facts
+from dashboard.views.facts.task_page import task_lines
 from dashboard.views.graph.details import node_details
 from dashboard.views.graph.nodes import Sight
 from dashboard.views.graph.subject import graph_of
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import make_digest
 from dashboard.views.measures.progress import Progress
-from dashboard.views.words.names import Names
-from engine.core.state import Agent, Probation
+from dashboard.views.words.names import JournalTexts, Names
+from engine.core.state import Agent, Probation, Run, RunSummary, Task
 from tests.pilot.scene import NOW_MS
 from tests.pilot.trouble import trouble
 from tests.world import World
@@ -158,3 +162,54 @@ def test_every_place_shows_what_is_known_of_a_supervisor_in_the_same_words(name:
     ] == []
     said = "\n".join(f"{cell.lead.strip()} {cell.text}" for cell in described)
     assert [fact.label for fact in facts if fact.text not in said or fact.more not in said] == []
+
+
+def everywhere(work: World, task: Task) -> dict[str, str]:
+    """Return what the places that tell of a task say of it."""
+    state, counts = work.state, make_digest(work.state)
+    facts = task_facts(state, task, counts, {}, now_ms=NOW_MS)
+    sight = Sight(state=state, counts=counts, now_ms=NOW_MS)
+    drawn = graph_of(sight, task.run_id)
+    node = next(node for node in drawn.nodes if node.about == task.id)
+    lines = {
+        "page": task_lines(facts, task.title, task.id, 1_000),
+        "graph": node_details(sight, drawn, node, width=1_000),
+    }
+    cells = task_page(state, task.id, counts, {}, JournalTexts(), (), now_ms=NOW_MS)
+    words = {place: "\n".join(map(text_of, place_lines)) for place, place_lines in lines.items()}
+    return words | {"words": "\n".join(cell.text for cell in cells)}
+
+
+@pytest.mark.parametrize("title", ["clerk", "checker"])
+def test_every_place_shows_what_is_known_of_a_task_in_the_same_words(title: str) -> None:
+    work = trouble()
+    task = next(one for one in work.state.tasks.values() if one.title == title and one.kind == "agent")
+    task.attempts, task.preemptions, task.priority, task.failed_on = 3, 2, 1, ("a1",)  # type: ignore[misc]
+    facts = task_facts(work.state, task, make_digest(work.state), {}, now_ms=NOW_MS)
+    groups = {
+        "page": ("head", "agent", "about", "alerts", "limits", "steers"),
+        "graph": ("plan", "agent", "about", "alerts", "limits", "order"),
+        "words": ("head", "agent", "about", "defaults", "kept", "plan", "order", "limits", "alerts", "steers"),
+    }
+    shown = everywhere(work, task)
+
+    assert {"made way", "failed on", "priority"} <= {fact.label for fact in facts}
+    assert [
+        (place, fact.label)
+        for place, names in groups.items()
+        for fact in in_groups(facts, *names)
+        if fact.text not in shown[place]
+    ] == []
+    assert {fact.group for fact in facts} <= {*groups["words"]}
+
+
+def test_every_place_shows_what_is_known_of_a_run_in_the_same_words() -> None:
+    work = trouble()
+    runs: list[Run | RunSummary] = [*work.state.runs.values(), *work.state.finished]
+    for run in runs:
+        facts = run_facts(work.state, run, now_ms=NOW_MS)
+        page = "\n".join(map(text_of, run_lines(work.state, run.id, (), width=1_000, now_ms=NOW_MS)))
+        words = "\n".join(cell.text for cell in run_page(work.state, run.id, JournalTexts(), now_ms=NOW_MS))
+
+        assert [fact.label for fact in facts if fact.text not in words] == []
+        assert [fact.label for fact in facts if fact.group not in ("spent", "defaults") and fact.text not in page] == []

@@ -14,7 +14,7 @@ from dashboard.views.facts.agent import agent_facts
 from dashboard.views.facts.agent_page import facts_lines
 from dashboard.views.facts.ended import EndedTaskIndex, ended_tasks_in
 from dashboard.views.facts.pages import agent_page
-from dashboard.views.facts.task_facts import child_lines
+from dashboard.views.facts.task_page import child_lines
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import make_digest
 from dashboard.views.measures.progress import format_share

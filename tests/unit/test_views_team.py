@@ -8,7 +8,7 @@ from dashboard.actions import WORDS, InvalidCommandLine, completions, parse_line
 from dashboard.views.changes.outcomes import describe_outcome
 from dashboard.views.changes.targets import find_target, receiver, supervisor_behind
 from dashboard.views.facts.spec_fields import spec_changes
-from dashboard.views.facts.work import waiting_reason
+from dashboard.views.facts.task import waiting_reason
 from dashboard.views.header import banner, engine_cell, engine_time_ms, gone_since_ms
 from dashboard.views.measures.digest import make_digest, needs_person
 from dashboard.views.network import MAX_IDLE_SHOWN, MIN_SHOWN_MS, Folding, Measures, network

@@ -7,7 +7,7 @@ order, and which labels it leaves out.
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from dashboard.views.drawing.lines import Line, Span, cell_width, fit_spans
+from dashboard.views.drawing.lines import Line, Span, cell_width, fit_spans, spread
 from dashboard.views.drawing.rows import Cell, labelled
 
 _GAP = 3
@@ -88,6 +88,15 @@ def to_row(facts: Sequence[Fact], width: int, *, bare: Collection[str] = (), max
     between = Span(("│" if gap > _GAP else "").center(gap), "line")
     row = [span for place, (_, spans) in enumerate(parts) for span in ([between, *spans] if place else spans)]
     return Line(fit_spans(row, width))
+
+
+def to_title(name: Sequence[Span], facts: Sequence[Fact], width: int, *, bare: Collection[str] = ()) -> Line:
+    """Return a name at the left with facts at the right, the state in bold; labels in `bare` are left out."""
+    ends = [Span(" ")]
+    for fact in reversed(facts):
+        shown = fact._replace(tone=f"{fact.tone} bold") if fact.label == "state" else fact
+        ends[:0] = [Span("  "), *_spans_of(shown, bare)]
+    return spread((Span("▌", "accent"), *name), ends[1:], width)
 
 
 def _spans_of(fact: Fact, bare: Collection[str], more: Collection[str] = ()) -> list[Span]:

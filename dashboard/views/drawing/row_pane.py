@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from dashboard.views.drawing.facts import to_cells
 from dashboard.views.drawing.lines import BLANK, Line, Span, hairline, indent, pad
 from dashboard.views.drawing.prose import prose
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.drawing.sections import wrap_beginning
 from dashboard.views.facts.ended import EndedTask
-from dashboard.views.facts.run_facts import run_facts
+from dashboard.views.facts.run_page import run_lines
 from dashboard.views.facts.run_work import Census, at_work_lines, waiting_lines
-from dashboard.views.facts.task_facts import child_lines, ended_task_facts, task_facts
+from dashboard.views.facts.task import task_facts
+from dashboard.views.facts.task_page import child_lines, task_lines
 from dashboard.views.inbox import MEANINGS, question_lines
 from dashboard.views.view_state import ViewState
 from engine.core.state import Escalation
@@ -68,13 +70,15 @@ def describe_task(
     """Return the facts of a task, its error in full, and the tasks that it delegated."""
     state, now_ms, names = view.state, view.now_ms, view.names
     task = state.tasks.get(key)
+    subject = task or ended_task
+    if subject is None:
+        return None
+    facts = task_facts(state, subject, view.counts, view.live, names, now_ms=now_ms)
+    long_facts = [fact for fact in facts if fact.label == "error" and len(fact.text) > width - _LABEL]
+    lines = task_lines([fact for fact in facts if fact not in long_facts], subject.title, key, width)
+    lines += labelled_paragraphs(to_cells(long_facts), width)
     if task is None:
-        if ended_task is None:
-            return None
-        return RowDetails("TASK", ended_task_facts(key, ended_task, names, width=width, now_ms=now_ms))
-    is_long = task.error is not None and len(task.error) > width - 4
-    lines = task_facts(state, task, view.counts, view.live, names, width=width, now_ms=now_ms, with_error=not is_long)
-    lines += labelled_paragraphs([Cell(f"✕ {task.error}", "error")], width) if is_long else []
+        return RowDetails("TASK", lines)
     max_lines = max(_MAX_LINES, height - len(lines))
     child_rows = child_lines(
         state, task, width=min(width, _MAX_WIDTH), now_ms=now_ms, working=view.working, max_lines=max_lines
@@ -85,7 +89,7 @@ def describe_task(
 def describe_run(view: ViewState, key: str, census: Census, text: str, width: int, height: int) -> RowDetails:
     """Return the progress of a run with its running and waiting tasks; for a finished run the start of its output."""
     state, now_ms, working = view.state, view.now_ms, view.working
-    facts = run_facts(state, key, census.stages, width=width, now_ms=now_ms, working=working)
+    facts = run_lines(state, key, census.stages, width=width, now_ms=now_ms, working=working)
     text_width = min(width, _MAX_WIDTH) - 2
     if key not in state.runs:
         output = prose(text[:_MAX_OUTPUT_CHARACTERS], width - 2)[: max(0, height - len(facts))]

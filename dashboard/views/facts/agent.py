@@ -10,7 +10,7 @@ from dashboard.views.drawing.rows import Cell
 from dashboard.views.facts.live_values import read_live_value
 from dashboard.views.facts.steps import last_line
 from dashboard.views.facts.supervisor import paused_above
-from dashboard.views.facts.work import describe_progress, waiting_reason
+from dashboard.views.facts.task import describe_progress, waiting_reason
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.limits import limit_facts

@@ -8,7 +8,7 @@ from dashboard.views.drawing.prose import growing_prose, paragraph, prose
 from dashboard.views.drawing.values import output_lines
 from dashboard.views.event_log import Entry, tone_of
 from dashboard.views.facts.step_table import is_step
-from dashboard.views.facts.work import describe_progress, waiting_reason
+from dashboard.views.facts.task import describe_progress, waiting_reason
 from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import clock
 from dashboard.views.words.glyphs import event_glyph

@@ -9,31 +9,27 @@ import msgspec
 from dashboard.views.drawing.facts import in_groups, to_cell, to_cells
 from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.facts.agent import agent_facts
+from dashboard.views.facts.run import run_facts
 from dashboard.views.facts.spec_fields import spec_lines
 from dashboard.views.facts.steps import latest_steps, live_cells, step_cells
 from dashboard.views.facts.supervisor import supervisor_facts
-from dashboard.views.facts.work import describe_progress, time_taken, waiting_reason
+from dashboard.views.facts.task import describe_progress, task_facts, waiting_reason
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
-from dashboard.views.measures.limits import limit_facts
 from dashboard.views.words.absent import absence
 from dashboard.views.words.amounts import (
     clock,
-    describe_usage,
-    duration,
     elapsed,
     moment,
-    pluralize,
 )
-from dashboard.views.words.glyphs import run_mark, task_mark
+from dashboard.views.words.glyphs import task_mark
 from dashboard.views.words.names import JournalTexts, pretty
 from dashboard.views.words.sentences import Sentence
 from engine.core.events import Event
 from engine.core.queries.targets import at
-from engine.core.records.values import Usage, as_text
+from engine.core.records.values import as_text
 from engine.core.scheduler.waiting import ready_in
-from engine.core.specs.options import DEFAULT_PRIORITY
-from engine.core.state import Run, State, Supervisor, Task
+from engine.core.state import Run, State, Supervisor
 
 BLANK = Cell("")
 MAX_AGENT_STEPS = 6
@@ -141,59 +137,13 @@ def task_page(
     if task is None:
         notice = Cell("its run has ended; this is what happened", "muted")
         return [notice, *done, BLANK, Cell("EVENTS", "muted"), *_history(history)]
-    mark = task_mark(task)
-    agent = state.agents.get(task.agent_id or task.worker_id or "")
-    cells = [
-        labelled("task", f"{task.title}  ({task.id})", "strong"),
-        labelled("state", mark.text, mark.tone),
-        labelled("agent", agent.name if agent is not None else "–"),
-        labelled("attempts", str(task.attempts)),
-        *_times(task, now_ms),
-        *_spent_cells(task.usage),
-    ]
-    if not task.ended:
-        cells += _limits(state, task_id, now_ms)
-        cells += _urgency(state, task)
-    if reason := waiting_reason(state, task, counts, now_ms):
-        cells.append(labelled("why", reason))
-    if progress_text := describe_progress(live, task_id):
-        cells.append(labelled("progress", progress_text))
-    if task.error is not None:
-        cells.append(labelled("error", task.error, "error"))
+    facts = task_facts(state, task, counts, live, now_ms=now_ms)
+    groups = ("head", "agent", "about", "defaults", "kept", "plan", "order", "limits", "alerts", "steers")
+    cells = [labelled("task", f"{task.title}  ({task.id})", "strong"), *to_cells(in_groups(facts, *groups))]
     if not task.ended:
         cells += _section("NOW", live_cells(live, task_id, now_ms))
     cells += _text("INPUT", texts.of(task.input)) + _text("OUTPUT", texts.of(task.output))
     return [*cells, *done, BLANK, Cell("EVENTS", "muted"), *_history(history)]
-
-
-def _spent_cells(usage: Usage | None) -> list[Cell]:
-    return [labelled("spent", text)] if (text := describe_usage(usage)) else []
-
-
-def _limits(state: State, subject_id: str, now_ms: int) -> list[Cell]:
-    return to_cells(limit_facts(state, subject_id, now_ms=now_ms))
-
-
-def _urgency(state: State, task: Task) -> Iterable[Cell]:
-    """Yield the priority, the preemptions, the failures and the question of an open task."""
-    yield labelled("priority", str(task.priority), "" if task.priority != DEFAULT_PRIORITY else "muted")
-    if task.preemptions:
-        yield labelled("made way", pluralize(task.preemptions, "time"), "draining")
-    if task.failed_on:
-        names = [state.agents[agent_id].name if agent_id in state.agents else agent_id for agent_id in task.failed_on]
-        yield labelled("failed on", ", ".join(names), "warn")
-    if task.steps:
-        yield labelled("steps", f"{pluralize(len(task.steps), 'step')} finished, and kept")
-    escalation = state.escalations.get(task.escalation_id or "")
-    if escalation is not None:
-        yield labelled("asks", f"{escalation.question}  (8: Inbox)", "attention")
-
-
-def _times(task: Task, now_ms: int) -> list[Cell]:
-    cells = [labelled("planned", moment(task.created_ms, now_ms))]
-    if task.started_ms is not None:
-        cells.append(labelled("started", f"{moment(task.started_ms, now_ms)}  {time_taken(task, now_ms)}"))
-    return cells
 
 
 def run_page(state: State, run_id: str, texts: JournalTexts, *, now_ms: int, working: bool = True) -> list[Cell]:
@@ -202,43 +152,19 @@ def run_page(state: State, run_id: str, texts: JournalTexts, *, now_ms: int, wor
     record = run or summary
     if record is None:
         return [Cell(absence(state, run_id), "muted")]
-    mark = run_mark(record, working=working)
-    total = run.total if run is not None else summary.tasks if summary is not None else 0
-    spent_ms = (summary.ended_ms if summary is not None else now_ms) - record.started_ms
-    lasted = duration(spent_ms) if summary is not None else elapsed(spent_ms)
+    facts = run_facts(state, record, now_ms=now_ms, working=working)
     cells = [
         labelled("run", record.id, "strong"),
-        labelled("state", mark.text, mark.tone),
-        labelled("strategy", record.strategy),
-        labelled("tasks", f"{record.done:,} of {total:,} done, {record.failed:,} failed"),
-        labelled("took", f"{lasted}  from {moment(record.started_ms, now_ms)}"),
+        *to_cells(in_groups(facts, "head", "strategy", "progress")),
+        to_cell("tasks", in_groups(facts, "figures")),
+        *to_cells(in_groups(facts, "spent", "defaults", "terms", "limits", "alerts")),
     ]
-    cells += [
-        *_spent_cells(record.usage),
-        *(_run_terms(state, run) if run is not None else ()),
-        *_limits(state, run_id, now_ms),
-    ]
-    if summary is not None and summary.error is not None:
-        cells.append(labelled("error", summary.error, "error"))
     output = texts.of(summary.output) if summary is not None else ""
     cells += _text("OUTPUT", output) + _text("REQUEST", texts.of(record.request))
     if run is not None:
         status = "still at work" if working else "goes on with the next engine"
         cells += [*_plan(state, run), BLANK, Cell(f"{status}; its output will appear here", "faint")]
     return cells
-
-
-def _run_terms(state: State, run: Run) -> Iterable[Cell]:
-    """Yield the priority, the dependencies and the question of an open run."""
-    yield labelled("priority", str(run.priority), "" if run.priority != DEFAULT_PRIORITY else "muted")
-    if run.category is not None:
-        yield labelled("category", run.category)
-    if run.after:
-        yield labelled("after", ", ".join(run.after), "waiting")
-    escalations = [escalation for escalation in state.escalations.values() if escalation.run_id == run.id]
-    if escalations:
-        more = f" and {len(escalations) - 1} more" if len(escalations) > 1 else ""
-        yield labelled("asks", f"{escalations[0].question}{more}  (8: Inbox)", "attention")
 
 
 def _plan(state: State, run: Run) -> Iterable[Cell]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from dashboard.views.drawing.lines import Line, Span, cut_path, pad, spread
 from dashboard.views.drawing.plots import meter
 from dashboard.views.facts.steps import reported_progress
-from dashboard.views.facts.work import waiting_reason
+from dashboard.views.facts.task import waiting_reason
 from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import duration, median
 from dashboard.views.words.glyphs import task_mark

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from dashboard.views.drawing.facts import Fact, in_groups, to_row
+from dashboard.views.drawing.facts import Fact, in_groups, to_lines, to_row
 from dashboard.views.drawing.lines import (
     Line,
     Span,
@@ -19,7 +19,7 @@ from dashboard.views.drawing.lines import (
 from dashboard.views.drawing.plots import meter
 from dashboard.views.facts.agent import agent_facts
 from dashboard.views.facts.supervisor import supervisor_facts
-from dashboard.views.facts.work import describe_progress, waiting_reason
+from dashboard.views.facts.task import describe_progress, task_facts
 from dashboard.views.graph.model import Graph, Node
 from dashboard.views.graph.nodes import IDLE_PREFIX, Sight
 from dashboard.views.words.amounts import duration, elapsed, median
@@ -44,7 +44,7 @@ def node_details(sight: Sight, graph: Graph, node: Node, *, width: int) -> list[
     elif agent is not None:
         lines = _agent_lines(sight, agent, width - 1)
     elif task is not None:
-        lines = _task_lines(sight, node, task)
+        lines = _task_lines(sight, node, task, width - 1)
     elif supervisor is not None:
         lines = _supervisor_lines(sight, supervisor, width - 1)
     else:
@@ -139,36 +139,15 @@ def _work_sources(state: State, agent: Agent) -> list[tuple[str, int]]:
     return names.most_common(4)
 
 
-def _task_lines(sight: Sight, node: Node, task: Task) -> list[Line]:
-    state = sight.state
-    member = state.agents.get(task.agent_id or task.worker_id or "")
-    lines = [
-        _line(
-            Span(f"{node.glyph} {node.word}", f"{node.tone} bold"),
-            *_facts(
-                (node.figure, ""),
-                (node.took, "muted"),
-                (f"by {member.name}" if member is not None and member.name != node.name else "", "muted"),
-                (task.mode or "", "muted"),
-                (f"attempt {task.attempts}" if task.attempts > 1 else "", "draining"),
-                (f"{len(task.children):,} handed out" if task.kind == "agent" and task.children else "", "muted"),
-            ),
-        )
-    ]
-    progress_text = describe_progress(sight.live, task.id)
-    reason = waiting_reason(state, task, sight.counts, sight.now_ms)
-    for text, tone in (
-        (reason, "muted"),
-        (task.error or "", "error"),
-        (f"at {progress_text}" if progress_text else "", "muted"),
-    ):
-        if text:
-            lines.append(_line(Span(text, tone)))
-    for side, others in (("after", task.after), ("before", task.before)):
-        names = [state.tasks[task_id].title for task_id in others if task_id in state.tasks]
-        if names:
-            lines.append(_line(Span(f"{side} ", "muted"), Span(", ".join(names[:8]))))
-    return lines
+def _task_lines(sight: Sight, node: Node, task: Task, width: int) -> list[Line]:
+    facts = task_facts(sight.state, task, sight.counts, sight.live, now_ms=sight.now_ms)
+    drawn = [Fact("state", f"{node.glyph} {node.word}", f"{node.tone} bold")]
+    drawn += [Fact("took", node.took, "muted")] if node.took else []
+    drawn += [Fact("ended", node.figure)] if node.figure else []
+    about = [fact for fact in in_groups(facts, "plan", "agent", "about") if fact.text != node.name]
+    lines = [to_row([*drawn, *about], width, bare={"state", "took", "ended", "mode"})]
+    alerts = to_lines(in_groups(facts, "alerts", "limits"), width, bare={"why", "progress"})
+    return [indent(line) for line in (*lines, *alerts, *to_lines(in_groups(facts, "order"), width))]
 
 
 def _supervisor_lines(sight: Sight, supervisor: Supervisor, width: int) -> list[Line]:

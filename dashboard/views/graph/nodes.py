@@ -7,7 +7,7 @@ from dashboard.clean import clean
 from dashboard.views.facts.agent import now_of_agent
 from dashboard.views.facts.steps import reported_progress
 from dashboard.views.facts.supervisor import supervisor_mark
-from dashboard.views.facts.work import describe_progress
+from dashboard.views.facts.task import describe_progress
 from dashboard.views.graph.model import Node
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest

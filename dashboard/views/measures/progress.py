@@ -9,7 +9,7 @@ from dashboard.views.measures.forecast import Range, may_grow
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import percent
 from engine.core.queries.team.tree import agents_of, supervisors_from
-from engine.core.state import RunStatus, RunSummary, State, TaskStatus
+from engine.core.state import Run, RunStatus, RunSummary, State, TaskStatus
 
 WINDOW_MS, WINDOWS = 20_000, 3
 """Length and number of the windows; the slowest and the fastest one are the ends of the range."""
@@ -26,8 +26,10 @@ def format_share(share: float, *, grows: bool) -> str:
     return f"{'≤' if grows and share > 0 else ''}{percent(share)}"
 
 
-def share_done(run: RunSummary) -> float:
-    """Return the done share of an ended run; 0 or 1 for a run without tasks."""
+def share_of(run: Run | RunSummary) -> float:
+    """Return the ended share of an open run, or the done share of a finished one; 0 or 1 for one without tasks."""
+    if isinstance(run, Run):
+        return run.ended / run.total if run.total else 0.0
     return run.done / run.tasks if run.tasks else float(run.status is RunStatus.DONE)
 
 

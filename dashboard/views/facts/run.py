@@ -1,0 +1,69 @@
+"""What is known of a run, worded once for every place that shows it."""
+
+from collections.abc import Iterator
+
+from dashboard.views.drawing.facts import Fact
+from dashboard.views.measures.forecast import may_grow, time_left, waits_for_you
+from dashboard.views.measures.limits import limit_facts
+from dashboard.views.measures.progress import format_share, share_of
+from dashboard.views.words.amounts import count, describe_usage, duration, elapsed, is_known, moment, money
+from dashboard.views.words.glyphs import run_mark
+from engine.core.specs.options import DEFAULT_PRIORITY
+from engine.core.state import Run, RunSummary, State
+
+
+def run_facts(state: State, run: Run | RunSummary, *, now_ms: int, working: bool = True) -> list[Fact]:
+    """Return all that is known of a run, in groups, each in the order of its importance.
+
+    Args:
+        working: Whether an engine is at work.
+    """
+    facts = [*_head(state, run, now_ms, working), *_figures(state, run, now_ms, working)]
+    if isinstance(run, Run):
+        return [*facts, *_terms(state, run), *limit_facts(state, run.id, now_ms=now_ms)]
+    return [*facts, Fact("error", run.error, "error", "alerts")] if run.error is not None else facts
+
+
+def _head(state: State, run: Run | RunSummary, now_ms: int, working: bool) -> Iterator[Fact]:
+    mark, supervisor = run_mark(run, working=working), state.supervisors.get(run.supervisor_id)
+    yield Fact("state", mark.text, mark.tone, "head")
+    took = duration(run.ended_ms - run.started_ms) if isinstance(run, RunSummary) else elapsed(now_ms - run.started_ms)
+    if took:
+        yield Fact("took", took, "strong", "head")
+    yield Fact("since", moment(run.started_ms, now_ms), "muted", "head", rank=1)
+    joined = f", joined by {supervisor.aggregation}" if supervisor is not None and run.strategy == "parallel" else ""
+    yield Fact("strategy", f"{run.strategy}{joined}", "muted", "strategy")
+
+
+def _figures(state: State, run: Run | RunSummary, now_ms: int, working: bool) -> Iterator[Fact]:
+    """Yield how far a run is, what it took, and how long it may still take."""
+    if isinstance(run, Run):
+        share = format_share(share_of(run), grows=may_grow(state, run))
+        yield Fact("progress", share, "strong", "progress")
+        yield Fact("ended", f"{run.ended:,}/{run.total:,}", "strong", "figures")
+    else:
+        yield Fact("done", f"{run.done:,}/{run.tasks:,}", "strong", "figures")
+    yield Fact("failed", count(run.failed), "warn" if run.failed else "muted", "figures", rank=1)
+    if is_known(run.usage):
+        yield Fact("cost", money(run.usage), "strong", "figures", rank=2)
+        yield Fact("spent", describe_usage(run.usage), group="spent")
+    if isinstance(run, RunSummary):
+        yield Fact("longest", duration(run.longest_ms), "muted", "figures", rank=3)
+    elif working and waits_for_you(state, run):
+        yield Fact("waits", "for you", "attention", "figures")
+    elif working and (left := time_left(state, run, now_ms)) is not None:
+        yield Fact("to go", left.text.replace("≥", "at least"), "strong", "figures")
+
+
+def _terms(state: State, run: Run) -> Iterator[Fact]:
+    """Yield the question, the dependencies, the priority and the category of an open run."""
+    questions = [escalation.question for escalation in state.escalations.values() if escalation.run_id == run.id]
+    if questions:
+        more = f" and {len(questions) - 1} more" if len(questions) > 1 else ""
+        yield Fact("asks", f"{questions[0]}{more}  (8: Inbox)", "attention", "alerts")
+    if run.after:
+        yield Fact("after", ", ".join(run.after), "waiting", "alerts")
+    is_default = run.priority == DEFAULT_PRIORITY
+    yield Fact("priority", str(run.priority), "muted" if is_default else "", "defaults" if is_default else "terms")
+    if run.category is not None:
+        yield Fact("category", run.category, "muted", "terms")
