@@ -3,17 +3,16 @@
 from collections.abc import Sequence
 
 from dashboard.views.drawing.facts import Fact, in_groups, to_lines, to_row
-from dashboard.views.drawing.lines import Line, Span, cut, cut_path, indent, pad, spread
+from dashboard.views.drawing.lines import Line, Span, cut, indent, pad, spread
 from dashboard.views.drawing.plots import meter
 from dashboard.views.drawing.prose import paragraph
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.agent import record_facts
-from dashboard.views.facts.ended import EndedTask
+from dashboard.views.facts.ended import EndedTask, RecentEnd, recent_lines
 from dashboard.views.facts.spec_fields import spec_lines
 from dashboard.views.facts.step_table import whole_step
 from dashboard.views.measures.task_times import describe_times, times_of, times_plot, turn_times
-from dashboard.views.words.amounts import clock, count, countdown, duration, elapsed, pluralize
-from dashboard.views.words.glyphs import TASK
+from dashboard.views.words.amounts import clock, count, duration, elapsed, pluralize
 from dashboard.views.words.names import JournalTexts
 from engine.core.events import AgentSwapped, StepRecorded, SwapRolledBack
 from engine.core.queries.work.conversation import visible_exchanges
@@ -165,21 +164,6 @@ def times_section(agent: Agent, entries: Sequence[Entry], steps: Sequence[Entry]
 
 def last_section(agent: Agent, ended_tasks: Sequence[EndedTask], width: int, now_ms: int) -> Section:
     """Return the last tasks of an agent, the newest first, with bars relative to the longest."""
-    longest = max((task.duration_ms for task in ended_tasks), default=0) or 1
-    wide = max(4, width // 6)
+    ends = [RecentEnd(task.status, task.title, task.duration_ms, task.ended_ms, task.id) for task in ended_tasks]
     right = f"{count(agent.done)} done · {count(agent.failed)} failed"
-    lines = [_last_task_line(task, longest, wide, width, now_ms) for task in ended_tasks]
-    return ("LAST TASKS", right, lines)
-
-
-def _last_task_line(task: EndedTask, longest: int, wide: int, width: int, now_ms: int) -> Line:
-    mark = TASK[task.status]
-    bar = meter(task.duration_ms / longest, wide, tone=mark.tone)[0]
-    right = (
-        bar,
-        Span(" " * (wide - len(bar.text))),
-        Span(f"{duration(task.duration_ms, max_width=9):>9}"),
-        Span(pad(f"{countdown(now_ms - task.ended_ms)} ago", 12, right=True), "faint"),
-    )
-    title = cut_path(task.title, max(4, width - wide - 25))
-    return spread((Span(f"{mark.glyph} ", mark.tone), Span(title)), right, width, key=task.id)
+    return ("LAST TASKS", right, recent_lines(ends, width, now_ms=now_ms))

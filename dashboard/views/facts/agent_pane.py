@@ -14,18 +14,20 @@ from dashboard.views.event_log import Entry
 from dashboard.views.facts.agent import agent_facts, now_of_agent
 from dashboard.views.facts.agent_page import spec_section, title_line
 from dashboard.views.facts.agent_says import event_lines
+from dashboard.views.facts.ended import RecentEnd, recent_lines
 from dashboard.views.facts.steps import CURSOR, EMPTY_INPUTS, calls_of
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.task_times import describe_times, times_of, times_plot
 from dashboard.views.tail import one_line
-from dashboard.views.words.amounts import ago, duration, elapsed, median, percent
+from dashboard.views.words.amounts import ago, duration, elapsed, median
 from dashboard.views.words.glyphs import task_mark
 from dashboard.views.words.names import Names, without_title
-from engine.core.state import Agent, State, Task
+from engine.core.state import Agent, State, Task, TaskStatus
 
 MAX_ATTEMPTS = 3
 """Attempts of an agent that are shown, the oldest first."""
+_STATUSES = {on.AttemptDone: TaskStatus.DONE, on.AttemptFailed: TaskStatus.FAILED}
 MAX_EARLIER_OUTPUTS = 2
 """Earlier outputs above the newest one, a line each."""
 LAYOUT_MIN_LINES = 4
@@ -34,8 +36,6 @@ THREE_COLUMN_MIN_WIDTH = 150
 """Minimum cells for three columns."""
 EVENTS_MIN_HEIGHT = 20
 """Minimum lines to show events below the output."""
-BARS_MIN_WIDTH = 60
-"""Minimum cells for a bar of the time of an ended task."""
 MIN_SPARK_WIDTH = 4
 """Minimum cells for the recent length of a queue."""
 
@@ -99,7 +99,7 @@ def agent_pane(
     head = _head_lines(facts, agent, room)[: 2 if height < 20 else 3]
     now = [*_now_section(data, facts, agent, room), *_tokens_section(facts, room)]
     times = _times_section(agent, entries, room, 0 if height < 24 else 3 if height < 30 else 5 if height < 44 else 7)
-    last_tasks = _last_tasks(data, entries, room, max(2, height // 6 if height < 44 else height // 5))
+    last_tasks = _last_tasks(data, facts, entries, room, max(2, height // 6 if height < 44 else height // 5))
     left = height - len(head) - height_of([*now, *times, *last_tasks]) - 1
     says = _output_section(data, agent, entries, room, left) if left >= 2 else []
     return draw_frame(head, [*now, *says, *times, *last_tasks], width, height, joins=joins)
@@ -113,7 +113,7 @@ def agent_columns(data: PaneData, agent: Agent, entries: Sequence[Entry], width:
     third = width // 3 if width >= THREE_COLUMN_MIN_WIDTH else 0
     left = third or width * 2 // 5
     now = [*_now_section(data, facts, agent, left - EDGE_WIDTH), *_tokens_section(facts, left - EDGE_WIDTH)]
-    last_tasks = _last_tasks(data, entries, left - EDGE_WIDTH, max(2, height - height_of(now) - 1))
+    last_tasks = _last_tasks(data, facts, entries, left - EDGE_WIDTH, max(2, height - height_of(now) - 1))
     middle = width - left - third
     lived = height // 2 if height >= EVENTS_MIN_HEIGHT else 0
     says = _output_section(data, agent, entries, middle - EDGE_WIDTH, height - 1 - (lived + 1 if lived else 0))
@@ -280,36 +280,16 @@ def _times_section(agent: Agent, entries: Sequence[Entry], room: int, height: in
     return [Section("TIME A TASK", lines, describe_times(times))] if lines else []
 
 
-def _last_tasks(data: PaneData, entries: Sequence[Entry], room: int, max_tasks: int) -> list[Section]:
+def _last_tasks(
+    data: PaneData, facts: Sequence[Fact], entries: Sequence[Entry], room: int, max_tasks: int
+) -> list[Section]:
     """Return the last tasks of the agent, the newest first, padded to `max_tasks` lines."""
-    endings = (
-        (entry.at_ms, entry.event) for entry in entries if isinstance(entry.event, on.AttemptDone | on.AttemptFailed)
+    ends = (
+        RecentEnd(_STATUSES[type(event)], data.names.work(event), event.duration_ms, entry.at_ms, event.task_id)
+        for entry in entries
+        if isinstance(event := entry.event, on.AttemptDone | on.AttemptFailed)
     )
-    ends = [*islice(endings, max_tasks)]
-    if not ends:
-        return []
-    longest = max(event.duration_ms for _, event in ends)
-    lines = [_ending_line(data, at_ms, event, room, longest) for at_ms, event in ends]
-    agent = data.state.agents.get(ends[0][1].agent_id or "")
-    done = agent.done / (agent.done + agent.failed) if agent is not None and agent.done + agent.failed else None
+    lines = recent_lines([*islice(ends, max_tasks)], room, now_ms=data.now_ms)
+    ok = "".join(f"{fact.text} {fact.label}" for fact in facts if fact.label == "ok")
     padding = [BLANK] * (max_tasks - len(lines))
-    return [Section("LAST TASKS", [*lines, *padding], f"{percent(done)} ok" if agent else "")]
-
-
-def _ending_line(
-    data: PaneData, at_ms: int, event: on.AttemptDone | on.AttemptFailed, room: int, longest_ms: int
-) -> Line:
-    ok = isinstance(event, on.AttemptDone)
-    tone = "done" if ok else "error"
-    bar_width = max(0, min(24, room // 4)) if room >= BARS_MIN_WIDTH else 0
-    took = f"{duration(event.duration_ms, max_width=9):>9}"
-    title_width = max(4, room - 2 - len(took) - 1 - 11 - (bar_width + 1 if bar_width else 0))
-    bar = [*meter(event.duration_ms / max(1, longest_ms), bar_width, tone=tone)]
-    parts = [
-        ([Span("✓" if ok else "✕", tone)], 1),
-        ([Span(cut_path(data.names.work(event), title_width), "" if ok else "error")], title_width),
-        *([(bar, bar_width)] if bar_width else []),
-        ([Span(took)], len(took)),
-        ([Span(f"{ago(data.now_ms - at_ms):>10}", "faint")], 10),
-    ]
-    return join_columns(parts, key=event.task_id)
+    return [Section("LAST TASKS", [*lines, *padding], ok)] if lines else []

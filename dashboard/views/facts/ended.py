@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any, NamedTuple, TypeAlias
 
-from dashboard.views.drawing.lines import Line, Span, cut, cut_path, pad, spread
+from dashboard.views.drawing.lines import Line, Span, cut, cut_path, join_columns, pad, spread
+from dashboard.views.drawing.plots import meter
 from dashboard.views.event_log import Entry
 from dashboard.views.measures.activity import SPEND_KINDS, SPENDING
 from dashboard.views.words.amounts import ago, duration
@@ -35,6 +36,8 @@ ENDS = tuple(event_class.type for event_class in (*_ENDS, *_OTHER_ENDS))
 SPENDS = tuple({*ENDS, *SPEND_KINDS, AttemptStarted.type})
 """Kinds of events that end tasks, or report their usage."""
 FAILS = (AttemptFailed.type,)
+MIN_TITLE_WIDTH = 16
+"""Minimum cells of the title of a recent end beside its age."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +189,42 @@ def _ended_line(task: EndedTask, names: Names, width: int) -> Line:
     right = (Span(f" {pad(names.of(task.agent_id), name_width)} ", "muted"), Span(took))
     title = cut_path(task.title, max(6, width - name_width - len(took) - 5))
     return spread((Span(f"{mark.glyph} ", mark.tone), Span(title)), right, width, key=task.id)
+
+
+class RecentEnd(NamedTuple):
+    """The end of an attempt, for a list of the newest ones."""
+
+    status: TaskStatus
+    title: str
+    took_ms: int
+    ended_ms: int
+    task_id: str
+    agent_name: str = ""
+    """Empty in a list of one agent."""
+
+
+def recent_lines(ends: Sequence[RecentEnd], width: int, *, now_ms: int) -> list[Line]:
+    """Return a line for each end: title and time, and where titles stay readable, its age and a bar of its time."""
+    longest_ms = max((end.took_ms for end in ends), default=0) or 1
+    return [_recent_line(end, longest_ms, width, now_ms) for end in ends]
+
+
+def _recent_line(end: RecentEnd, longest_ms: int, width: int, now_ms: int) -> Line:
+    mark = TASK[end.status]
+    name_width = min(16, width // 3) if end.agent_name else 0
+    free = width - 12 - (name_width + 1 if name_width else 0) - MIN_TITLE_WIDTH
+    age_width = 10 if free >= 11 else 0
+    bar_width = min(24, width // 4) if free >= 17 + min(24, width // 4) else 0
+    title_width = max(4, free + MIN_TITLE_WIDTH - sum(part + 1 for part in (age_width, bar_width) if part))
+    parts: list[tuple[Sequence[Span], int]] = [
+        ([Span(mark.glyph, mark.tone)], 1),
+        ([Span(end.agent_name, "muted")], name_width),
+        ([Span(cut_path(end.title, title_width), "error" if mark.tone == "error" else "")], title_width),
+        (meter(end.took_ms / longest_ms, bar_width, tone=mark.tone), bar_width),
+        ([Span(f"{duration(end.took_ms, max_width=9):>9}")], 9),
+        ([Span(f"{ago(now_ms - end.ended_ms):>10}", "faint")], age_width),
+    ]
+    return join_columns([part for part in parts if part[1]], key=end.task_id)
 
 
 def failed_lines(entries: Iterable[Entry], names: Names, *, width: int, now_ms: int) -> list[Line]:

@@ -6,26 +6,26 @@ from itertools import islice
 from rich.cells import cell_len
 
 from dashboard.views.drawing.facts import Fact, in_groups, to_lines
-from dashboard.views.drawing.lines import Line, Span, cut_name, cut_path, join_columns, spread
+from dashboard.views.drawing.lines import Line, Span, cut_name, join_columns, spread
 from dashboard.views.drawing.plots import axis_top, meter, plot
 from dashboard.views.drawing.sections import EDGE_WIDTH, Section, draw_frame, height_of
 from dashboard.views.facts.agent import state_of_agent
 from dashboard.views.facts.agent_pane import PaneData
+from dashboard.views.facts.ended import RecentEnd, recent_lines
 from dashboard.views.facts.pages import History
 from dashboard.views.facts.supervisor import now_of_supervisor, state_of_supervisor, supervisor_facts
 from dashboard.views.measures.progress import Progress, time_to_go
-from dashboard.views.words.amounts import ago, duration
+from dashboard.views.words.amounts import ago
 from dashboard.views.words.keyed import fill_keys
 from engine.core.queries.team.tree import agents_of, lineage_of
-from engine.core.state import State, Supervisor
+from engine.core.state import State, Supervisor, TaskStatus
 
 GRAPH_MIN_HEIGHT = 28
 """Minimum lines of a pane with a graph."""
 MIN_BAR_WIDTH = 3
 """Minimum cells of a member's bar; without room for it beside `MIN_NAME_WIDTH` there is no bar."""
 MIN_NAME_WIDTH = 8
-DATES_MIN_WIDTH = 56
-"""Minimum cells for the age of an ended task."""
+_STATUSES = {True: TaskStatus.DONE, False: TaskStatus.FAILED}
 _TONES = ("plot-low", "plot-mid", "plot-high")
 
 
@@ -69,23 +69,12 @@ def ended_section(data: PaneData, supervisor: Supervisor, room: int, max_tasks: 
     if max_tasks < 2:
         return []
     agent_names = {agent.id: agent.name for agent in agents_of(data.state, supervisor.id)}
-    ends = (end for end in reversed(data.activity.ends) if end.agent_id in agent_names)
-    lines = []
-    dated = room >= DATES_MIN_WIDTH
-    name_width = min(16, room // 3)
-    for end in islice(ends, max_tasks):
-        took = f"{duration(end.duration_ms, max_width=9):>9}"
-        title_width = max(4, room - 2 - name_width - len(took) - 2 - (11 if dated else 0))
-        tone = "done" if end.done else "error"
-        parts = [
-            ([Span("✓" if end.done else "✕", tone)], 1),
-            ([Span(agent_names[end.agent_id], "muted")], name_width),
-            ([Span(cut_path(data.names.of(end.task_id), title_width), "" if end.done else "error")], title_width),
-            ([Span(took)], len(took)),
-            *([([Span(f"{ago(data.now_ms - end.at_ms):>10}", "faint")], 10)] if dated else []),
-        ]
-        lines.append(join_columns(parts, key=end.task_id))
-    return [Section("LAST TASKS", lines)] if lines else []
+    ends = ((end, agent_names[end.agent_id]) for end in reversed(data.activity.ends) if end.agent_id in agent_names)
+    recent = [
+        RecentEnd(_STATUSES[end.done], data.names.of(end.task_id), end.duration_ms, end.at_ms, end.task_id, name)
+        for end, name in islice(ends, max_tasks)
+    ]
+    return [Section("LAST TASKS", recent_lines(recent, room, now_ms=data.now_ms))] if recent else []
 
 
 def head_lines(
