@@ -25,7 +25,7 @@ from dashboard.views.drawing.rows import (
     visible_columns,
 )
 from dashboard.views.drawing.sorting import Sorting, orders_of
-from dashboard.views.facts.agent import now_in_brief, state_of_agent
+from dashboard.views.facts.agent import SWAPPED_MS, now_in_brief, state_of_agent, swap_mark
 from dashboard.views.facts.supervisor import now_of_supervisor, state_of_supervisor
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
@@ -47,8 +47,6 @@ MIN_SHOWN_MS = 10_000
 """Time for which an agent stays visible after its work, so that lines do not jump, in milliseconds."""
 NARROW = 76
 """Width below which NOW is narrower, so that the meter of the last minute stays."""
-SWAPPED_MS = 60_000
-"""Time for which a swap or strategy switch is marked, in milliseconds."""
 MIN_NAME_WIDTH, MAX_NAME_WIDTH = 14, 40
 EXTRA_NAME_WIDTH = 6
 """Cells that long names take from NOW beyond their share, because cut names look alike."""
@@ -134,9 +132,8 @@ def _tag_cell(row: MemberRow) -> Cell:
         switched_ms = activity.switched_ms.get(member.id) if activity is not None else None
         fresh = switched_ms is not None and now_ms - switched_ms < SWAPPED_MS
         return Cell(("◇" if fresh else "") + mode_glyph(member.mode), "accent" if fresh else "muted")
-    swapped_ms = activity.swapped_ms.get(member.id) if activity is not None else None
-    if swapped_ms is not None and now_ms - swapped_ms < SWAPPED_MS:
-        return Cell(f"◆g{member.generation}", "accent")
+    if mark := swap_mark(member, activity, now_ms):
+        return Cell(mark, "accent")
     pool = row.tree.state.spec_of(member).pool
     if pool is not None:
         return Cell(f"{member.size}/{pool.max}", "accent" if member.size > pool.min else "faint")

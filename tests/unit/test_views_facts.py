@@ -148,9 +148,9 @@ def test_every_place_shows_what_is_known_of_a_supervisor_in_the_same_words(name:
         "graph": node_details(sight, drawn, node, width=1_000),
     }
     groups = {
-        "pane": ("state", "strategy", "settings", "limits"),
+        "pane": ("head", "strategy", "settings", "limits"),
         "page": ("strategy", "settings", "limits"),
-        "graph": ("state", "strategy", "figures", "hand-over", "alerts"),
+        "graph": ("head", "strategy", "figures", "hand-over", "alerts"),
     }
     described = supervisor_page(state, team, counts, (), now_ms=NOW_MS, activity=activity)
 

@@ -40,6 +40,8 @@ from engine.core.state import Agent, AgentStatus, State, timer_id
 
 SLOTS_PER_SAMPLE = 4
 """Quarter seconds of a sample of the sparkline."""
+SWAPPED_MS = 60_000
+"""Time for which a swap, or a switch of a strategy, is marked, in milliseconds."""
 _SPARK, _METER = 12, 10
 
 
@@ -232,6 +234,13 @@ def record_facts(agent: Agent) -> Iterator[Fact]:
             usage = describe_usage(record.usage)
             text = f"{count(record.done)} of {count(total)} ok, {duration(seconds * 1000)} each"
             yield Fact(category or "no category", f"{text}, {usage}" if usage else text, group="records")
+
+
+def swap_mark(agent: Agent, activity: Activity | None, now_ms: int) -> str:
+    """Return the generation of an agent that was just swapped, or still drains the one before; empty otherwise."""
+    swapped_ms = activity.swapped_ms.get(agent.id) if activity is not None else None
+    is_new = agent.draining or (swapped_ms is not None and now_ms - swapped_ms < SWAPPED_MS)
+    return f"◆g{agent.generation}" if is_new and agent.generation > 1 else ""
 
 
 def state_of_agent(state: State, agent: Agent, *, working: bool = True) -> Cell:

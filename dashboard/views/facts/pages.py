@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from dashboard.views.drawing.facts import in_groups, to_cell, to_cells
+from dashboard.views.drawing.facts import Fact, in_groups, to_cell, to_cells
 from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.facts.agent import agent_facts
 from dashboard.views.facts.run import run_facts
@@ -29,7 +29,7 @@ from engine.core.events import Event
 from engine.core.queries.targets import at
 from engine.core.records.values import as_text
 from engine.core.scheduler.waiting import ready_in
-from engine.core.state import Run, State, Supervisor
+from engine.core.state import Agent, Run, State, Supervisor
 
 BLANK = Cell("")
 MAX_AGENT_STEPS = 6
@@ -56,14 +56,7 @@ def agent_page(
     if agent is None:
         return [Cell(absence(state, agent_id), "muted"), BLANK, *_history(history)]
     facts = agent_facts(state, agent, counts, live, now_ms=now_ms, activity=activity, events=events)
-    cells = [
-        labelled("agent", f"{agent.name}  ({at(agent.id)})", "strong"),
-        *to_cells(in_groups(facts, "head", "before", "place")),
-    ]
-    cells.append(to_cell("work", in_groups(facts, "busy", "figures")))
-    if usage := in_groups(facts, "tokens", "cost"):
-        cells.append(to_cell("usage", usage))
-    cells += to_cells(in_groups(facts, "limits", "alerts", "grants"))
+    cells = _member_cells("agent", agent, facts)
     if records := in_groups(facts, "records"):
         cells += [BLANK, Cell("TRACK RECORD", "muted"), *(Cell(f"{fact.label}: {fact.text}") for fact in records)]
     spec = [BLANK, Cell("SPEC", "muted"), *(labelled(*line) for line in spec_lines(state.spec_of(agent)))]
@@ -72,6 +65,18 @@ def agent_page(
     cells += [*at_work, *spec] if says else [*spec, *at_work]
     cells += _section("LAST STEPS", step_cells(latest_steps(events, MAX_AGENT_STEPS)))
     return [*cells, BLANK, Cell("LAST EVENTS", "muted"), *_history(history)]
+
+
+def _member_cells(kind: str, member: Agent | Supervisor, facts: Sequence[Fact]) -> list[Cell]:
+    """Return what is known of an agent or a supervisor, without its settings; figures share a line."""
+    usage = in_groups(facts, "tokens", "cost")
+    return [
+        labelled(kind, f"{member.name}  ({at(member.id)})", "strong"),
+        *to_cells(in_groups(facts, "head", "before", "place", "strategy")),
+        to_cell("work", in_groups(facts, "busy", "figures")),
+        *([to_cell("usage", usage)] if usage else []),
+        *to_cells(in_groups(facts, "hand-over", "limits", "alerts", "grants")),
+    ]
 
 
 def supervisor_page(
@@ -85,15 +90,8 @@ def supervisor_page(
 ) -> list[Cell]:
     """Return the page of a supervisor; `activity` as in `supervisor_facts`."""
     facts = supervisor_facts(state, supervisor, counts, now_ms=now_ms, activity=activity)
-    cells = [
-        labelled("supervisor", f"{supervisor.name}  ({at(supervisor.id)})", "strong"),
-        *to_cells(in_groups(facts, "state", "place", "strategy")),
-        to_cell("work", in_groups(facts, "figures")),
-    ]
-    if usage := in_groups(facts, "tokens", "cost"):
-        cells.append(to_cell("usage", usage))
-    cells += to_cells(in_groups(facts, "hand-over", "limits", "alerts"))
-    cells += [BLANK, Cell("SETTINGS", "muted"), *to_cells(in_groups(facts, "settings", "options"))]
+    cells = _member_cells("supervisor", supervisor, facts)
+    cells += [BLANK, Cell("SETTINGS", "muted"), *to_cells(in_groups(facts, "settings", "options"), wide=14)]
     return [*cells, BLANK, Cell("LAST EVENTS", "muted"), *_history(history)]
 
 

@@ -13,7 +13,7 @@ from dashboard.views.words.amounts import ago, count, duration, percent, plurali
 from dashboard.views.words.field_names import field_label
 from dashboard.views.words.glyphs import AGENT, SUSPENDED, Mark, task_mark
 from engine.core.queries.team.tree import depth_of, inherited_option, mean_ms_of, subtree_of, supervisors_from
-from engine.core.records.records import fields, names
+from engine.core.records.records import names
 from engine.core.scheduler.waiting import describe_stuck_slots
 from engine.core.specs.options import SupervisorOptions
 from engine.core.state import AgentStatus, State, Supervisor, Task
@@ -22,11 +22,9 @@ MAX_PLAN_NODES = 6
 """Nodes of a graph that are listed in one line."""
 _MAX_STATE_WIDTH = 8
 """Cells for the number of busy agents in a column."""
-_OTHER_SETTINGS = ("participants", "auto_discover", "max_matches", "default_agent", "max_agents", "aggregator")
-_SETTINGS = {field.name: field.default for field in fields(Supervisor) if field.name in _OTHER_SETTINGS}
-"""Settings that are only described, with their defaults."""
-_OPTIONS = [name for name in names(SupervisorOptions) if name not in ("lead", "strategies", "on_failure", "balance")]
-"""Options that are only described."""
+_SETTINGS = ("max_parallel", "aggregation", "lead", "on_failure", "balance", "strategies")
+"""Settings that matter most; the others are only described."""
+_OTHERS = ("aggregator", "participants", "auto_discover", "max_matches", "default_agent", "max_agents")
 
 
 def supervisor_facts(
@@ -46,7 +44,6 @@ def supervisor_facts(
         *hand_over_facts(supervisor),
         *usage_facts(supervisor.usage),
         *_settings(state, supervisor),
-        *_options(supervisor),
         *alert_facts(supervisor),
         *limit_facts(state, supervisor.id, now_ms=now_ms),
     ]
@@ -54,7 +51,7 @@ def supervisor_facts(
 
 def _head(state: State, supervisor: Supervisor, counts: Digest) -> Iterator[Fact]:
     cell = state_of_supervisor(supervisor, counts)
-    yield Fact("state", f"{cell.text} at work" if cell.tone == "busy" else cell.text, cell.tone, "state")
+    yield Fact("state", f"{cell.text} at work" if cell.tone == "busy" else cell.text, cell.tone, "head")
     if supervisor.parent_id in state.supervisors:
         text = f"{state.supervisors[supervisor.parent_id].name}, on level {depth_of(state, supervisor)}"
         yield Fact("under", text, group="place")
@@ -81,28 +78,14 @@ def hand_over_facts(supervisor: Supervisor) -> Iterator[Fact]:
 
 
 def _settings(state: State, supervisor: Supervisor) -> Iterator[Fact]:
-    """Yield the settings that matter most, also inherited ones."""
-    yield Fact("at once", count(supervisor.max_parallel), group="settings")
-    yield Fact(field_label("aggregation"), supervisor.aggregation, group="settings")
-    if supervisor.options.lead:
-        yield Fact("lead", supervisor.options.lead, group="settings")
-    chain = inherited_option(state, supervisor, "on_failure", ())
-    text = format_value(chain) if chain else "as each agent says"
-    yield Fact(field_label("on_failure"), text, group="settings")
-    if (balance := inherited_option(state, supervisor, "balance", None)) is not None:
-        yield Fact("balance", balance, group="settings")
-    if supervisor.options.strategies:
-        yield Fact(field_label("strategies"), format_value(dict(supervisor.options.strategies)), group="settings")
-
-
-def _options(supervisor: Supervisor) -> Iterator[Fact]:
-    """Yield the other settings that are not at their default."""
-    settings = [(name, getattr(supervisor, name)) for name in _SETTINGS]
-    options = [(name, getattr(supervisor.options, name)) for name in _OPTIONS]
-    changed = [(name, value) for name, value in settings if value != _SETTINGS[name]]
-    changed += [(name, value) for name, value in options if value not in (None, {}, ())]
-    for name, value in changed:
-        yield Fact(field_label(name), format_value(value), group="options")
+    """Yield the settings of a supervisor that are set, also inherited ones."""
+    values = {name: getattr(supervisor, name) for name in ("max_parallel", "aggregation", *_OTHERS)}
+    values |= {name: getattr(supervisor.options, name) for name in names(SupervisorOptions)}
+    values["on_failure"] = inherited_option(state, supervisor, "on_failure", "as each agent says")
+    values["balance"] = inherited_option(state, supervisor, "balance", None)
+    for name in (*_SETTINGS, *(name for name in values if name not in _SETTINGS)):
+        if text := format_value(values[name] or ""):
+            yield Fact(field_label(name), text, group="settings" if name in _SETTINGS else "options")
 
 
 def alert_facts(supervisor: Supervisor) -> Iterator[Fact]:

@@ -82,7 +82,7 @@ def head_lines(
 ) -> list[Line]:
     """Return the name, strategy and state of a supervisor, its run, and the progress of that."""
     state = data.state
-    (mark,) = in_groups(facts, "state")
+    (mark,) = in_groups(facts, "head")
     name = [Span(supervisor.name, "strong"), Span(f"  {supervisor.mode}", "accent")]
     lines = [spread(name, [Span(mark.text, f"{mark.tone} bold")], room, key=supervisor.id)]
     top = [*lineage_of(state, supervisor)][-1]

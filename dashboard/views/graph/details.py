@@ -153,7 +153,7 @@ def _task_lines(sight: Sight, node: Node, task: Task, width: int) -> list[Line]:
 def _supervisor_lines(sight: Sight, supervisor: Supervisor, width: int) -> list[Line]:
     runs = [run for run in sight.state.runs.values() if run.supervisor_id == supervisor.id]
     facts = supervisor_facts(sight.state, supervisor, sight.counts, now_ms=sight.now_ms, activity=sight.activity)
-    lines = _fact_lines(facts, width, "state", "strategy", "figures", "hand-over")
+    lines = _fact_lines(facts, width, "head", "strategy", "figures", "hand-over")
     for run in runs[:2]:
         lines.append(
             _line(Span(f"{run.id} ", "muted"), Span(run.title), Span(f"   {run.done:,}/{run.total:,}", "muted"))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dashboard.clean import clean
-from dashboard.views.facts.agent import now_of_agent
+from dashboard.views.facts.agent import now_of_agent, swap_mark
 from dashboard.views.facts.steps import reported_progress
 from dashboard.views.facts.supervisor import supervisor_mark
 from dashboard.views.facts.task import describe_progress
@@ -17,8 +17,6 @@ from dashboard.views.words.amounts import duration, elapsed, median
 from dashboard.views.words.glyphs import AGENT, ASKS, Mark, agent_mark, task_mark
 from engine.core.state import Agent, AgentStatus, State, Supervisor, Task, TaskStatus
 
-SWAPPED_MS = 60_000
-"""How long a box shows the new generation of its agent."""
 IDLE_PREFIX = "idle:"
 """Prefix of the id of a node for idle members; the id of their lead follows."""
 _MAX_TITLE_CHARACTERS = 200
@@ -95,7 +93,7 @@ def work_node(sight: Sight, task: Task, asking_ids: set[str]) -> Node:
         now=_activity_text(sight, task, member, total - ended_count) or progress_text,
         figure=f"{ended_count:,}/{total:,}" if total and is_begun else _figure(state, task, progress_text),
         share=ended_count / total if total and is_begun else _share(sight, task, member),
-        badge=_badge(sight, member),
+        badge="" if member is None else swap_mark(member, sight.activity, sight.now_ms),
         shares=None if member is None else _shares(sight, member),
         is_awake=task.status in (TaskStatus.RUNNING, TaskStatus.RETRYING, TaskStatus.IN_DOUBT) or mark is ASKS,
         is_group=task.kind == "group",
@@ -172,15 +170,6 @@ def _share(sight: Sight, task: Task, member: Agent | None) -> float | None:
     return min(1.0, task.attempt.at_work_ms(sight.now_ms) / usual)
 
 
-def _badge(sight: Sight, agent: Agent | None) -> str:
-    if agent is None or agent.generation < 2:
-        return ""
-    at_ms = sight.activity.swapped_ms.get(agent.id)
-    if agent.draining or (at_ms is not None and sight.now_ms - at_ms < SWAPPED_MS):
-        return f"◆g{agent.generation}"
-    return ""
-
-
 def member_node(sight: Sight, agent: Agent, share: Share, *, asks: bool, an_id: str = "") -> Node:
     """Return the box of an agent."""
     state, working = sight.state, sight.counts.working
@@ -209,7 +198,7 @@ def member_node(sight: Sight, agent: Agent, share: Share, *, asks: bool, an_id: 
         or _answer_count(state, agent)
         or (mark.word if not lively else ""),
         share=_member_share(sight, agent, share, waiting),
-        badge=_badge(sight, agent),
+        badge=swap_mark(agent, sight.activity, sight.now_ms),
         shares=_shares(sight, agent),
         is_awake=lively or agent.status not in (AgentStatus.IDLE, AgentStatus.STOPPED, AgentStatus.PAUSED),
     )
