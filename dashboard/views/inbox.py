@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from dashboard.views.drawing.call_lines import call_cells
+from dashboard.views.drawing.facts import to_cell, to_cells
 from dashboard.views.drawing.rows import (
     EMPTY,
     Cell,
@@ -16,6 +17,7 @@ from dashboard.views.drawing.rows import (
     visible_columns,
 )
 from dashboard.views.event_log import Entry
+from dashboard.views.facts.task import past_facts
 from dashboard.views.measures.digest import needs_person
 from dashboard.views.words.amounts import clock, countdown, elapsed, moment, pluralize
 from dashboard.views.words.filters import parse_partial_filter
@@ -300,23 +302,10 @@ def question_lines(state: State, escalation: Escalation, now_ms: int) -> Sequenc
     lines = [Cell(escalation.question, "strong"), *call_cells(escalation)]
     task = state.tasks.get(escalation.subject)
     if task is not None:
-        agent = state.agents.get(task.agent_id or task.worker_id or "")
-        tried = [state.agents[agent_id].name for agent_id in task.failed_on if agent_id in state.agents]
-        lines.append(labelled("task", f"{task.title} ({task.id}) of {_run_title(state, task.run_id)}"))
-        agent_name = agent.name if agent is not None else "–"
-        lines.append(labelled("agent", f"{agent_name}, {pluralize(task.attempts, 'attempt')}"))
-        if len(tried) > 1:
-            lines.append(labelled("failed on", ", ".join(tried)))
-        if task.error:
-            lines.append(labelled("error", task.error, "warn"))
-        if task.steps:
-            lines.append(labelled("steps", f"{len(task.steps)} finished, and kept"))
-        if task.before:
-            lines.append(
-                labelled(
-                    "before", ", ".join(state.tasks[task_id].title for task_id in task.before if task_id in state.tasks)
-                )
-            )
+        facts = {fact.label: fact for fact in past_facts(state, task, now_ms=now_ms)}
+        lines.append(labelled("task", f"{task.title} ({task.id}) of run {facts['run'].text}"))
+        lines.append(to_cell("work", [facts[label] for label in ("agent", "attempts", "failed on") if label in facts]))
+        lines += to_cells([facts[label] for label in ("error", "steps", "before") if label in facts])
     lines.append(
         labelled("asked", f"{clock(escalation.asked_ms)}, {elapsed(now_ms - escalation.asked_ms) or '0 s'} ago")
     )
@@ -326,8 +315,3 @@ def question_lines(state: State, escalation: Escalation, now_ms: int) -> Sequenc
         labelled("default", default_text(escalation, now_ms), "draining" if escalation.due_ms is not None else "")
     )
     return lines
-
-
-def _run_title(state: State, run_id: str) -> str:
-    run = state.runs.get(run_id)
-    return f"run {run_id}, {run.title}" if run is not None else f"run {run_id}"

@@ -38,15 +38,22 @@ def task_facts(
     Args:
         names: Also knows what has left the state; without it such an object has its id.
     """
-    facts = [*_head(task, counts, now_ms), *_about(state, task, names, now_ms)]
+    facts = [*_head(task, counts, now_ms)]
     if isinstance(task, Task):
-        facts += [*_urgency(task), *_neighbours(state, task), *_alerts(state, task, counts, live, now_ms)]
-    if task.error is not None:
-        facts.append(Fact("error", task.error, "error", "alerts"))
+        facts += _alerts(state, task, counts, live, now_ms)
+    facts += past_facts(state, task, names, now_ms=now_ms)
     if isinstance(task, Task) and not task.ended:
         facts += limit_facts(state, task.id, now_ms=now_ms)
         facts += [Fact("not heard", text, "accent", "steers") for text in task.steers.values()]
     return facts
+
+
+def past_facts(state: State, task: AnyTask, names: Names | None = None, *, now_ms: int) -> list[Fact]:
+    """Return what is known of a task but for what it does now; `names` as in `task_facts`."""
+    facts = [*_about(state, task, names, now_ms)]
+    if isinstance(task, Task):
+        facts += [*_urgency(task), *_neighbours(state, task)]
+    return [*facts, Fact("error", task.error, "error", "alerts")] if task.error is not None else facts
 
 
 def _head(task: AnyTask, counts: Digest, now_ms: int) -> Iterator[Fact]:
