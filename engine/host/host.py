@@ -50,7 +50,7 @@ from engine.stream.board import LiveTexts
 from engine.stream.bus import BUFFERED, Bus
 from engine.stream.subscription import Subscription
 from engine.trusted_code.trust import TrustList
-from store import Deposed, FileLost
+from store import Deposed, FileLost, Record
 from store.layout.opening import Store
 
 SNAPSHOT_EVENTS = 5_000
@@ -311,6 +311,11 @@ class Host:
     async def finished_run(self, run_id: str) -> RunSummary | None:
         """Return the summary of a finished run, from the journal if the state has dropped it."""
         return await self._finished.summary(run_id)
+
+    async def records(self, task_id: str) -> list[Record]:
+        """Return every event about a task from the journal, oldest first."""
+        await self.written()
+        return await self.store.journal.records_of_task(task_id)
 
     async def written(self) -> None:
         """Wait until everything decided so far is in the journal (an in-memory store is written behind)."""

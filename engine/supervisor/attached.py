@@ -24,15 +24,11 @@ from engine.core.fold import fold
 from engine.core.queries.targets import find_supervisor
 from engine.core.queries.team.code import references_in_command, specs_of
 from engine.core.queries.team.tree import lineage_of
-from engine.core.records.records import JsonValue
-from engine.core.records.values import StoredValue
 from engine.core.state import RunSummary, State
 from engine.errors import CommandRefusedError, HostStopped, NotInThisVersion, UnknownRun, Unusable
 from engine.host.pending_commands import Applied
 from engine.platform.sender import sender_of
 from engine.reading.folding import events_after, events_of, fold_from
-from engine.reading.texts import Texts
-from engine.runtimes.values import copy_json
 from engine.stream.attached import AttachedStream
 from engine.stream.board import LiveTexts
 from engine.stream.bus import Bus
@@ -40,8 +36,8 @@ from engine.stream.subscription import Subscription
 from engine.supervisor.changes import Changes
 from engine.supervisor.client import command_row, put_rows
 from engine.supervisor.history import RecordedWork
-from engine.supervisor.node import EngineLink, Make, translate_refusals
-from engine.supervisor.offline import body_in, find_finished_run, records_of
+from engine.supervisor.node import EngineLink, JournalLink, Make, translate_refusals
+from engine.supervisor.offline import FileJournal
 from engine.supervisor.people import People
 from engine.supervisor.requests import Requests
 from engine.supervisor.shared import LoopGuard
@@ -100,7 +96,7 @@ class RemoteEngine(EngineLink):
         self._is_stale = False
         """The file has lost events that were folded; the next call folds it again from the start."""
         self._follower: _Follower | None = None
-        self._texts = Texts(lambda seq: anyio.to_thread.run_sync(body_in, self._path, seq))
+        self._journal = FileJournal(self._path)
         self._bus = Bus(LiveTexts(tapes=False, on_news=lambda: None), self._read_on)
         self._queued_rows: dict[asyncio.Future[None], CommandRow] = {}
         """Commands not yet written into the inbox."""
@@ -181,22 +177,15 @@ class RemoteEngine(EngineLink):
             raise UnknownRun(run_id)
         return summary
 
-    async def finished_run(self, run_id: str) -> RunSummary | None:
-        """Return the summary of a finished run, however old."""
-        return self._state.summary(run_id) or await anyio.to_thread.run_sync(find_finished_run, self._path, run_id)
+    @property
+    def journal(self) -> JournalLink:
+        """The journal in the team's file."""
+        return self._journal
 
     @property
     def database(self) -> Path | None:
         """The file of the team."""
         return self._path
-
-    async def records(self, task_id: str) -> list[Record]:
-        """Return every event about a task from the journal."""
-        return await anyio.to_thread.run_sync(records_of, self._path, task_id)
-
-    async def text(self, value: StoredValue) -> JsonValue:
-        """Return a value that the state holds by reference."""
-        return copy_json(await self._texts.resolve(value))
 
     def events(self) -> Subscription[tuple[int, Event]]:
         """Return the events from now on, while the context of `running` is open and an engine runs."""
@@ -262,7 +251,7 @@ class RemoteEngine(EngineLink):
             self._fail(error)
             return
         for place, (event, size_bytes) in enumerate(zip(events, sizes_bytes, strict=True), seq):
-            self._texts.keep(place, event, size_bytes)
+            self._journal.texts.keep(place, event, size_bytes)
             if isinstance(event, CommandApplied) and event.command_id in self._outcomes:
                 _resolve(self._outcomes[event.command_id], Applied(place, event.summary, event.result))
             elif isinstance(event, CommandRefused) and event.command_id in self._outcomes:

@@ -31,7 +31,7 @@ class RecordedWork(SupervisorNode):
         """
         await self._engine.refresh()
         task_id = id_in(task_id)
-        records = await self._engine.records(task_id)
+        records = await self._engine.journal.records(task_id)
         with translate_refusals():
             if not records and task_id not in self._state.tasks:
                 raise UnknownTask(task_id)

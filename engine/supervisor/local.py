@@ -15,8 +15,6 @@ from anyio.abc import TaskStatus
 from engine.core import commands
 from engine.core.decide.teams.settings import check_teams_complete
 from engine.core.events import Event
-from engine.core.records.records import JsonValue
-from engine.core.records.values import StoredValue
 from engine.core.signals import StateReady
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import RunSummary, State
@@ -26,17 +24,16 @@ from engine.host.journal_writer import load_state
 from engine.host.pending_commands import Applied
 from engine.platform.clock import Clock, RealClock
 from engine.platform.strategies_plugins import installed_strategies
-from engine.runtimes.values import copy_json
 from engine.stream.records import StreamItem
 from engine.stream.subscription import Subscription
 from engine.supervisor.adoption import Adoption, tree_of
 from engine.supervisor.callables import Callables
-from engine.supervisor.node import EngineLink, Make, SupervisorNode, checked_command, translate_refusals
-from engine.supervisor.offline import OfflineJournal, find_finished_run, records_of, text_in
+from engine.supervisor.node import EngineLink, JournalLink, Make, SupervisorNode, checked_command, translate_refusals
+from engine.supervisor.offline import FileJournal, OfflineJournal
 from engine.supervisor.program_members import ProgramMembers, brought_specs
 from engine.supervisor.shared import CommandQueue, LoopGuard, SharedResource
 from engine.trusted_code.trust import user_list
-from store import Durability, Record, Store, open_store
+from store import Durability, Store, open_store
 
 _ENGINE_COMMANDS = (
     commands.Submit,
@@ -146,42 +143,20 @@ class LocalEngine(EngineLink):
         for node in self.nodes:
             node._refresh_id(state)
 
-    async def text(self, value: StoredValue) -> JsonValue:
-        """Return a value that the state holds by reference."""
+    @property
+    def journal(self) -> JournalLink:
+        """The journal of the running engine, of the file, or the one in memory."""
         self._guard.check()
-        if self._host is not None:
-            return copy_json(await self._host.text(value))
-        if self._store is not None:
-            return await anyio.to_thread.run_sync(text_in, self._store, value)
-        return self._offline.text(value)
+        return self._host or (self._offline if self._store is None else FileJournal(self._store))
 
     async def wait_for_run(self, run_id: str) -> RunSummary:
         """Wait until a run has ended, and return its summary."""
         return await self._running_host().run_ended(run_id)
 
-    async def finished_run(self, run_id: str) -> RunSummary | None:
-        """Return the summary of a finished run, however old."""
-        self._guard.check()
-        if self._host is not None:
-            return await self._host.finished_run(run_id)
-        if self._store is None:
-            return self._offline.finished_run(run_id)
-        return self.state.summary(run_id) or await anyio.to_thread.run_sync(find_finished_run, self._store, run_id)
-
     @property
     def database(self) -> Path | None:
         """The file of the team; None if it is in memory."""
         return self._store
-
-    async def records(self, task_id: str) -> list[Record]:
-        """Return every event about a task from the journal."""
-        self._guard.check()
-        if self._host is not None:
-            await self._host.written()
-            return await self._host.store.journal.records_of_task(task_id)
-        if self._store is None:
-            return self._offline.records(task_id)
-        return await anyio.to_thread.run_sync(records_of, self._store, task_id)
 
     def events(self) -> Subscription[tuple[int, Event]]:
         """Return the events from now on."""

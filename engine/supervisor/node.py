@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from functools import wraps
 from inspect import signature
 from pathlib import Path
-from typing import Any, ParamSpec, TypeAlias, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from engine.core.commands import Command
 from engine.core.decide.teams.loading import find_declared_root
@@ -25,6 +25,7 @@ from engine.core.validation.records import check_arguments, checked
 from engine.core.validation.rules import short_repr
 from engine.errors import CommandRefusedError, UnknownOption
 from engine.host.pending_commands import Applied
+from engine.runtimes.values import copy_json
 from engine.stream.attached import AttachedStream
 from engine.stream.records import StreamItem
 from engine.stream.subscription import Subscription
@@ -98,6 +99,19 @@ Make: TypeAlias = Callable[[], Command]
 """Builds a command from the present state; called once the state is up to date."""
 
 
+class JournalLink(Protocol):
+    """What a team's journal holds besides the state; methods raise StoreError."""
+
+    async def finished_run(self, run_id: str) -> RunSummary | None:
+        """Return the summary of a finished run that the state has dropped; None if there is none with that id."""
+
+    async def records(self, task_id: str) -> list[Record]:
+        """Return every event about a task, oldest first."""
+
+    async def text(self, value: StoredValue) -> JsonValue:
+        """Return a value that the state holds by reference."""
+
+
 class EngineLink(ABC):
     """The interface of a supervisor's methods to its engine."""
 
@@ -156,22 +170,24 @@ class EngineLink(ABC):
     async def wait_for_run(self, run_id: str) -> RunSummary:
         """Wait until a run has ended and return its summary; raises UnknownRun, or HostStopped if the engine ends."""
 
-    @abstractmethod
-    async def finished_run(self, run_id: str) -> RunSummary | None:
-        """Return the summary of a finished run, however old; None if there is none with that id."""
-
     @property
     @abstractmethod
     def database(self) -> Path | None:
         """The file of the team; None if it is in memory."""
 
+    @property
     @abstractmethod
-    async def records(self, task_id: str) -> list[Record]:
-        """Return every event about a task from the journal, oldest first."""
+    def journal(self) -> JournalLink:
+        """The journal of the team; raises WrongLoop if the engine is in use from another event loop."""
 
-    @abstractmethod
+    async def finished_run(self, run_id: str) -> RunSummary | None:
+        """Return the summary of a finished run, however old; None if there is none with that id."""
+        journal = self.journal
+        return self.state.summary(run_id) or await journal.finished_run(run_id)
+
     async def text(self, value: StoredValue) -> JsonValue:
-        """Return a value that the state holds by reference."""
+        """Return a copy of a value that the state may hold by reference."""
+        return copy_json(await self.journal.text(value))
 
     @abstractmethod
     def events(self) -> Subscription[tuple[int, Event]]:

@@ -35,7 +35,7 @@ from engine.host.batch import DefectReport, row_of
 from engine.host.pending_commands import Applied
 from engine.platform.sender import sender_of
 from engine.reading.folding import IMPORTS, finished_run, summary_in
-from engine.reading.texts import resolve_value
+from engine.reading.texts import Texts, resolve_value
 from engine.supervisor.callables import Callables
 from store import Reader, Record, Row
 from store.layout.opening import Store
@@ -95,20 +95,18 @@ class OfflineJournal:
                 raise CommandRefusedError(event.code, event.reason)
         raise AssertionError("the core neither applied nor refused a command")
 
-    def text(self, value: StoredValue) -> JsonValue:
+    async def text(self, value: StoredValue) -> JsonValue:
         """Return a value that the state holds by reference."""
         return resolve_value(value, lambda seq: self._rows[seq - 1].body)
 
-    def records(self, task_id: str) -> list[Record]:
+    async def records(self, task_id: str) -> list[Record]:
         """Return the events about a task, oldest first."""
         return self._records(lambda row: row.task_id == task_id)
 
-    def finished_run(self, run_id: str) -> RunSummary | None:
+    async def finished_run(self, run_id: str) -> RunSummary | None:
         """Return the summary of a finished run."""
         kinds = {kind_of(RunFinished), *IMPORTS}
-        return self.state.summary(run_id) or summary_in(
-            self._records(lambda row: row.kind in kinds and row.run_id in (run_id, None)), run_id
-        )
+        return summary_in(self._records(lambda row: row.kind in kinds and row.run_id in (run_id, None)), run_id)
 
     def _records(self, is_matching: Callable[[Row], bool]) -> list[Record]:
         rows = ((seq, row) for seq, row in enumerate(self._rows, 1) if is_matching(row))
@@ -137,33 +135,37 @@ class OfflineJournal:
         return state
 
 
-# Values that are in a file but not in its state. These functions block (call them in a thread) and raise StoreError.
+class FileJournal:
+    """What the journal of a file holds besides the state; raises StoreError."""
 
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.texts = Texts(lambda seq: anyio.to_thread.run_sync(self.body, seq))
+        self.text = self.texts.resolve
 
-def text_in(path: Path, value: StoredValue) -> JsonValue:
-    """Return a value of a state, read from the journal at `path` if the state holds only a reference."""
-    return resolve_value(value, lambda seq: body_in(path, seq))
+    def body(self, seq: int) -> bytes:
+        """Return the body of one event; blocks."""
+        with Reader(self._path) as reader:
+            return reader.record(seq).body
 
+    async def records(self, task_id: str) -> list[Record]:
+        """Return the events about a task, oldest first."""
+        return await anyio.to_thread.run_sync(self._records, task_id)
 
-def body_in(path: Path, seq: int) -> bytes:
-    """Return the body of one event in the journal at `path`."""
-    with Reader(path) as reader:
-        return reader.record(seq).body
+    def _records(self, task_id: str) -> list[Record]:
+        records: list[Record] = []
+        with Reader(self._path) as reader:
+            while page := reader.records(records[-1].seq if records else 0, _PAGE_ROWS, task_id=task_id):
+                records += page
+        return records
 
+    async def finished_run(self, run_id: str) -> RunSummary | None:
+        """Return the summary of a finished run."""
+        return await anyio.to_thread.run_sync(self._finished_run, run_id)
 
-def records_of(path: Path, task_id: str) -> list[Record]:
-    """Return the events about a task in the journal at `path`, oldest first."""
-    records: list[Record] = []
-    with Reader(path) as reader:
-        while page := reader.records(records[-1].seq if records else 0, _PAGE_ROWS, task_id=task_id):
-            records += page
-    return records
-
-
-def find_finished_run(path: Path, run_id: str) -> RunSummary | None:
-    """Return the summary of a finished run from the journal at `path`; None if there is none with that id."""
-    with Reader(path) as reader:
-        return finished_run(reader, run_id)
+    def _finished_run(self, run_id: str) -> RunSummary | None:
+        with Reader(self._path) as reader:
+            return finished_run(reader, run_id)
 
 
 # A whole team as one value of JSON, and back

@@ -15,7 +15,8 @@ from engine.core.records.records import copy_with
 from engine.core.transfer.exporting import make_document
 from engine.platform.clock import VirtualClock
 from engine.reading.folding import fold_file, fold_file_at
-from engine.supervisor.offline import text_in
+from engine.reading.texts import resolve_value
+from engine.supervisor.offline import FileJournal
 from store import NameTaken, Reader, StoreError, verify
 from tests.legal import assert_legal
 from tests.patience import PATIENCE_S
@@ -61,7 +62,7 @@ async def gone_on(path: Path) -> Any:
 def value_at(path: Path, seq: int | None) -> Any:
     """Return what a database holds, by content, as an archive of it would."""
     state = fold_file(path) if seq is None else fold_file_at(path, seq)
-    texts = {(ref.seq, ref.path): text_in(path, ref) for ref in text_refs(state)}
+    texts = {(ref.seq, ref.path): resolve_value(ref, FileJournal(path).body) for ref in text_refs(state)}
     found = make_document(state, lambda ref: texts[ref.seq, ref.path])
     # A fork is made now, and paused.
     state = copy_with(state, runs={run.id: copy_with(run, paused=True) for run in state.runs.values()}, at_ms=0)
@@ -134,9 +135,9 @@ async def test_what_a_changed_step_came_to_is_what_the_task_goes_on_with(tmp_pat
     made = await source.fork(tmp_path / "new.db", step=(task_id, read.step), output=LONG + "!")
     state = fold_file(made.path)
 
-    assert {key: text_in(made.path, value) for key, value in state.tasks[task_id].steps.items()} == {
-        read.step: LONG + "!"
-    }
+    assert {
+        key: resolve_value(value, FileJournal(made.path).body) for key, value in state.tasks[task_id].steps.items()
+    } == {read.step: LONG + "!"}
 
 
 async def test_in_a_fork_neither_a_default_nor_a_deadline_has_passed_by(tmp_path: Path) -> None:
