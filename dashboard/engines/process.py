@@ -11,14 +11,16 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from store import EngineInfo, Reader, StoreError, check_place
 from store.layout.files import open_for_writing
 
+T = TypeVar("T")
 QUIET_S = 30.0
 """Maximum silence of a starting engine, in seconds; it sends beats while it computes."""
 _BEAT_S = 1.0
@@ -238,14 +240,12 @@ def is_alive(db: Path) -> bool:
     return engine_at_work(db) is not None
 
 
-def wait_until_gone(db: Path, *, timeout_s: float) -> bool:
-    """Wait until no engine holds the database; False if one still does after `timeout_s`."""
+def poll(condition: Callable[[], T], *, timeout_s: float) -> T:
+    """Return the first true value of `condition`, or its last one after `timeout_s`."""
     deadline = time.monotonic() + timeout_s
-    while is_alive(db):
-        if time.monotonic() >= deadline:
-            return False
+    while not (value := condition()) and time.monotonic() < deadline:
         time.sleep(0.02)
-    return True
+    return value
 
 
 def last_error(log: Path) -> str:

@@ -14,18 +14,16 @@ import click
 from dashboard.cli.database import database_of, team_database, team_fields
 from dashboard.cli.engines.engine_options import EngineOptions, takes_engine_options
 from dashboard.cli.engines.stop import GRACE_S, hand_over
-from dashboard.cli.engines.up import check_same_team, confirm_load, is_loaded, merge_options, plan_load
+from dashboard.cli.engines.up import check_same_team, confirm_load, is_loaded, merge_options, plan_load, state_of
 from dashboard.cli.printing.output import DONE, INTERRUPTED, OutputSettings, emit, fail, say
 from dashboard.cli.printing.times import FiniteRange
 from dashboard.cli.trust import ensure_trusted
 from dashboard.engines.process import Announcer
-from engine.core.commands import LoadTeam, Winner
+from engine.core.commands import Winner
 from engine.core.records.records import copy_with
-from engine.core.state import State
-from engine.reading.folding import fold_file
 
 if TYPE_CHECKING:
-    from engine.teamfile.code import TeamCode
+    pass
 
 
 @click.command("engine")
@@ -83,17 +81,23 @@ def engine(
         if descriptor is not None:
             os.set_inheritable(descriptor, False)
     announcer = None if options.ready_fd is None else Announcer(options.ready_fd)
-    state = fold_file(db) if db.is_file() and not is_empty else None
+    state = state_of(db)
     load = None
     if code is not None:
-        ensure_trusted(code, allowed=trusting, db=db, state=state or State())
-        load = _load_of(ctx, db, code, state, prune=prune, keep=keep, on_conflict=on_conflict)
-    _enter(code.team.folder if code is not None else None if state is None or state.team is None else state.team.folder)
+        ensure_trusted(code, allowed=trusting, db=db, state=state)
+        load = copy_with(code.team.load_command(), on_conflict=on_conflict)
+        check_same_team(ctx, db, state, Path(load.path))
+        if state.seq and not is_loaded(state, load, code.digests):
+            load = confirm_load(ctx, db, load, plan_load(state, load, code.digests), prune=prune, keep=keep)
+    folder = code.team.folder if code is not None else None if state.team is None else state.team.folder
+    if folder is not None:
+        with suppress(OSError):  # so that relative names in its agents mean the same each time
+            os.chdir(folder)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
 
     from dashboard.cli.engines.engine_process import EngineProcess, refuse_code_elsewhere  # with the host: 0.2 s
 
-    if state is not None and not (options.standby or options.without_code):
+    if not (options.standby or options.without_code):
         refuse_code_elsewhere(state, db)
     serving = EngineProcess(
         db,
@@ -125,32 +129,6 @@ def _check_options(options: EngineOptions, *, has_team: bool, handing_over: bool
     ):
         if wrong:
             raise click.UsageError(problem)
-
-
-def _load_of(
-    ctx: click.Context,
-    db: Path,
-    code: "TeamCode",
-    state: State | None,
-    *,
-    prune: bool,
-    keep: bool,
-    on_conflict: Winner,
-) -> LoadTeam:
-    """Return the command that loads the team file, once changes of an existing team are confirmed."""
-    load = copy_with(code.team.load_command(), on_conflict=on_conflict)
-    if state is not None:
-        check_same_team(ctx, db, state, Path(load.path))
-        if not is_loaded(state, load, code.digests):
-            return confirm_load(ctx, db, load, plan_load(state, load, code.digests), prune=prune, keep=keep)
-    return load
-
-
-def _enter(folder: str | Path | None) -> None:
-    """Make the team's folder the working directory, so that relative names in its agents mean the same each time."""
-    if folder is not None:
-        with suppress(OSError):
-            os.chdir(folder)
 
 
 def _announce(ctx: click.Context, db: Path, announcer: Announcer | None, kind: str, did: str) -> None:

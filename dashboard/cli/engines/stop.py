@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import click
@@ -10,7 +11,7 @@ import click
 from dashboard.cli.database import database_of, team_in
 from dashboard.cli.printing.output import NO_ENGINE, emit, fail, quoted
 from dashboard.cli.sending import check_outcome, client_on, outcome_body, perform
-from dashboard.engines.process import engine_at_work, start_engine, wait_until_gone
+from dashboard.engines.process import engine_at_work, is_alive, poll, start_engine
 from engine.core.commands import HandOver, StopEngine
 from engine.supervisor.client import CommandReply
 from store import EngineInfo, Reader
@@ -38,12 +39,11 @@ def stop(ctx: click.Context) -> None:
     outcome = client_on(db).perform(StopEngine(token=engine.token), ANSWER_WITHIN_S)
     if outcome.status == "refused":
         check_outcome(outcome, "", "")
-    if not wait_until_gone(db, timeout_s=END_WITHIN_S if outcome.status == "applied" else 0):
+    if not poll(lambda: not is_alive(db), timeout_s=END_WITHIN_S if outcome.status == "applied" else 0):
         problem = "does not answer" if outcome.status == "pending" else f"has not ended within {END_WITHIN_S:.0f} s"
         fail("no_answer", f"the engine {engine.pid} {problem}", f"end it with: kill {engine.pid}", NO_ENGINE)
-    deadline = time.monotonic() + STANDBYS_END_WITHIN_S
-    while any(not standby.hung for standby in standbys_of(db)) and time.monotonic() < deadline:
-        time.sleep(0.02)  # without those that hang, which end as they wake
+    # Without those that hang, which end as they wake.
+    poll(lambda: all(standby.hung for standby in standbys_of(db)), timeout_s=STANDBYS_END_WITHIN_S)
     body = {**outcome_body(db, outcome), "status": "applied"}  # it has ended, also where it could not say so
     pids = ", ".join(str(standby.pid) for standby in standbys)
     standbys_text = f", and so {'has' if len(standbys) == 1 else 'have'} {pids} that stood by" if standbys else ""
@@ -99,19 +99,13 @@ def perform_hand_over(db: Path, grace_s: float) -> tuple[EngineInfo, EngineInfo,
         silent, hint = f"the engine {engine.pid} does not answer", f"end it with: kill {engine.pid}"
         command = HandOver(token=engine.token, grace_s=grace_s)
         outcome = perform(db, command, ANSWER_WITHIN_S + grace_s, silent=silent, hint=hint)
-        successor = _wait_for_successor(reader, engine)
+        successor = poll(partial(_successor_of, engine, reader), timeout_s=BACK_WITHIN_S)
     if successor is None:
         hint = f"start one: quarterdeck engine --db {quoted(db)}"
         fail("no_engine", f"the engine {engine.pid} has ended, and none that stood by took over", hint, NO_ENGINE)
     return engine, successor, outcome
 
 
-def _wait_for_successor(reader: Reader, previous: EngineInfo) -> EngineInfo | None:
-    """Wait for the next engine to take over; None on timeout."""
-    deadline = time.monotonic() + BACK_WITHIN_S
-    while time.monotonic() < deadline:
-        current = reader.engine()
-        if current is not None and current.alive and current.token > previous.token:
-            return current
-        time.sleep(0.02)
-    return None
+def _successor_of(previous: EngineInfo, reader: Reader) -> EngineInfo | None:
+    engine = reader.engine()
+    return engine if engine is not None and engine.alive and engine.token > previous.token else None
