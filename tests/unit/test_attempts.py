@@ -1,8 +1,8 @@
 """The counter of attempts equals a recount from the journal, and everything that shows attempts agrees with it."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -24,14 +24,47 @@ from tests.world import World
 
 START_MS = 1_763_720_000_000
 AGENTS = ("a1", "a2", "a3")
-NOTHING_MS = (0, 0)
-"""Milliseconds at work and of waiting."""
 
 
-def attempt_event(kind: str, at_ms: int, task_id: str, agent_id: str, *, took_ms: int, parked: bool) -> Event:
+class Recount(NamedTuple):
+    """Milliseconds by task, added up between every two events."""
+
+    busy: Counter[str]
+    waited: Counter[str]
+
+
+def recounted(journal: Sequence[Event], now_ms: int) -> Recount:
+    busy, waited, running, parked = Counter[str](), Counter[str](), set[str](), set[str]()
+    for event, after in zip(journal, [*journal[1:], None], strict=True):
+        task_id = getattr(event, "task_id", "")
+        if isinstance(event, (on.AttemptStarted, on.AttemptResumed, on.AttemptParked, *on.ATTEMPT_ENDS)):
+            running.discard(task_id)
+            parked.discard(task_id)
+        if isinstance(event, on.AttemptStarted | on.AttemptResumed):
+            running.add(task_id)
+        elif isinstance(event, on.AttemptParked):
+            parked.add(task_id)
+        span_ms = (now_ms if after is None else after.at_ms) - event.at_ms
+        waited.update(dict.fromkeys(parked, span_ms))
+        if not isinstance(after, on.EngineStarted | on.EngineSlept):
+            busy.update(dict.fromkeys(running, span_ms))
+    return Recount(busy, waited)
+
+
+def by_agent(times_ms: Counter[str], journal: Sequence[Event]) -> Counter[str]:
+    sums_ms = Counter[str]()
+    for event in journal:
+        if isinstance(event, on.AttemptStarted):
+            sums_ms[str(event.agent_id)] += times_ms[event.task_id]
+    return sums_ms
+
+
+def attempt_event(
+    kind: str, at_ms: int, task_id: str, agent_id: str, *, worked_ms: int, took_ms: int, parked: bool
+) -> Event:
     """Return an event of an attempt, which parks and resumes with the same kind."""
     shared: dict[str, Any] = {"at_ms": at_ms, "task_id": task_id, "attempt": 1, "agent_id": agent_id}
-    took: dict[str, Any] = {"duration_ms": took_ms, "usage": Usage(time_ms=took_ms)}
+    took: dict[str, Any] = {"duration_ms": took_ms, "usage": Usage(time_ms=worked_ms)}
     if kind == "wait":
         return on.AttemptResumed(**shared, call_keys=[]) if parked else on.AttemptParked(**shared)
     if kind == "step":
@@ -69,37 +102,15 @@ def journals(draw: st.DrawFn) -> list[Event]:
         if kind == "slept":
             journal.append(on.EngineSlept(at_ms=at_ms, slept_ms=at_ms - journal[-1].at_ms))
             continue
-        journal.append(attempt_event(kind, at_ms, task_id, agent_id, took_ms=at_ms - since_ms, parked=parked))
+        worked_ms = recounted(journal, at_ms).busy[task_id]
+        journal.append(
+            attempt_event(kind, at_ms, task_id, agent_id, worked_ms=worked_ms, took_ms=at_ms - since_ms, parked=parked)
+        )
         if kind == "wait":
             task_ids[task_id] = agent_id, not parked, since_ms
         elif kind != "step":
             del task_ids[task_id]
     return journal
-
-
-def recounted(journal: Sequence[Event], now_ms: int) -> dict[str, tuple[int, int]]:
-    """Return the milliseconds at work and of waiting by agent, millisecond by millisecond between two events."""
-    times_ms: dict[str, tuple[int, int]] = defaultdict(lambda: NOTHING_MS)
-    waits, at_work = dict[str, str](), dict[str, str]()
-    later = [*[event.at_ms for event in journal[1:]], now_ms]
-    for event, until_ms, after in zip(journal, later, [*journal[1:], None], strict=True):
-        task_id, agent_id = getattr(event, "task_id", ""), getattr(event, "agent_id", "")
-        if isinstance(event, on.AttemptStarted | on.AttemptResumed):
-            at_work[task_id] = agent_id
-            waits.pop(task_id, None)
-        elif isinstance(event, on.AttemptParked):
-            waits[task_id] = at_work.pop(task_id)
-        elif isinstance(event, on.ATTEMPT_ENDS):
-            at_work.pop(task_id, None)
-            waits.pop(task_id, None)
-        span_ms = until_ms - event.at_ms
-        is_idle = isinstance(after, on.EngineStarted | on.EngineSlept)
-        for agents, place in ((at_work, 0), (waits, 1)):
-            for agent_id in agents.values():
-                add_ms = [0, 0]
-                add_ms[place] = 0 if is_idle and place == 0 else span_ms
-                times_ms[agent_id] = times_ms[agent_id][0] + add_ms[0], times_ms[agent_id][1] + add_ms[1]
-    return {agent_id: times for agent_id, times in times_ms.items() if times != NOTHING_MS}
 
 
 def entries_of(journal: Sequence[Event]) -> list[Entry]:
@@ -126,13 +137,11 @@ def test_time_at_work_and_waits_are_those_that_the_journal_has(journal: list[Eve
     for first in range(0, len(journal), pieces):
         activity.count_events(journal[first : first + pieces])
 
-    expected = recounted(journal, now_ms)
-    found = {agent_id: times_of(activity.lane(agent_id), now_ms) for agent_id in AGENTS}
-    assert {agent_id: times for agent_id, times in found.items() if times != NOTHING_MS} == expected
-    assert times_of(activity.attempts.team, now_ms) == (
-        sum(busy for busy, _ in expected.values()),
-        sum(waited for _, waited in expected.values()),
-    )
+    recount = recounted(journal, now_ms)
+    busy, waited = by_agent(recount.busy, journal), by_agent(recount.waited, journal)
+    for agent_id in AGENTS:
+        assert times_of(activity.lane(agent_id), now_ms) == (busy[agent_id], waited[agent_id])
+    assert times_of(activity.attempts.team, now_ms) == (busy.total(), waited.total())
 
 
 @given(journals(), st.integers(1, 5), st.integers(0, 2_000))
@@ -150,7 +159,7 @@ def test_lanes_of_a_timeline_have_the_time_at_work_that_the_meters_have(
 
 
 @given(journals())
-def test_ended_and_failed_attempts_are_the_same_in_lanes_in_rates_and_in_figures(journal: list[Event]) -> None:
+def test_ends_and_time_at_work_are_the_same_in_lanes_in_rates_in_plots_and_in_figures(journal: list[Event]) -> None:
     lanes, activity, now_ms = lanes_of(journal, read=len(journal)), Activity(), journal[-1].at_ms
     activity.count_events(journal)
     window = Window(200_000, 50, now_ms)
@@ -167,6 +176,12 @@ def test_ended_and_failed_attempts_are_the_same_in_lanes_in_rates_and_in_figures
         (team.done, series.done, sum(done.values())), (team.failed, series.failed, sum(failed.values()))
     ):  # fmt: skip
         assert sum(counts.sums(now_ms, SLOTS, 1)) == sum(samples) == number
+    unreported_ms = recounted(journal, now_ms).busy
+    for end in activity.ends:
+        del unreported_ms[end.task_id]
+    worked_ms = times_of(team, now_ms)[0] - unreported_ms.total()
+    assert sum(of_agent.time_ms for of_agent in figures.values()) == worked_ms
+    assert round(sum(series.busy[:-1]) * series.each_ms) <= worked_ms <= round(sum(series.busy) * series.each_ms)
 
 
 @settings(max_examples=examples(10), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

@@ -27,7 +27,7 @@ ENDS = st.lists(
         agent_id=st.sampled_from(["a1", "a2"]),
         duration_ms=st.integers(5_000, 9_000),
         at_work_ms=st.integers(0, 5_000),
-        done=st.booleans(),
+        outcome=st.sampled_from(["done", "failed", "stopped"]),
     ),
     max_size=60,
 )
@@ -57,8 +57,8 @@ def series(ends: list[AttemptEnd], *, window_ms: int, samples: int, now_ms: int 
 def test_every_end_in_the_window_is_in_one_sample(ends: list[AttemptEnd], samples: int) -> None:
     found = series(ends, window_ms=120_000, samples=samples)
 
-    assert sum(found.done) == sum(end.done for end in ends)
-    assert sum(found.failed) == sum(not end.done for end in ends)
+    assert sum(found.done) == sum(end.outcome == "done" for end in ends)
+    assert sum(found.failed) == sum(end.outcome == "failed" for end in ends)
     assert len(found.p50_ms) == len(found.p95_ms) == samples
 
 
@@ -81,8 +81,8 @@ def test_time_at_work_is_the_sum_of_what_each_end_says(ends: list[AttemptEnd]) -
 
 
 def test_a_lead_is_not_slow_because_it_waits_for_what_it_delegated() -> None:
-    slow = [AttemptEnd(NOW_MS - 1_000, f"t{place}", "slow", 20, 20, done=True) for place in range(3)]
-    lead = AttemptEnd(NOW_MS - 1_000, "t9", "lead", 180_000, 5, done=True)
+    slow = [AttemptEnd(NOW_MS - 1_000, f"t{place}", "slow", 20, 20, outcome="done") for place in range(3)]
+    lead = AttemptEnd(NOW_MS - 1_000, "t9", "lead", 180_000, 5, outcome="done")
     found = count_figures([*slow, lead], 0)
 
     assert sorted(found, key=lambda agent_id: ORDERS["slowest"](found[agent_id])) == ["slow", "lead"]
@@ -121,7 +121,7 @@ def test_samples_that_are_kept_equal_those_that_are_counted_anew(
 
 def test_an_end_far_ahead_of_the_window_costs_no_more_than_the_window() -> None:
     window, far_ms = Window(60_000, 60, NOW_MS), 10**15
-    end = AttemptEnd(NOW_MS + far_ms, "t1", "a1", duration_ms=far_ms, at_work_ms=far_ms, done=True)
+    end = AttemptEnd(NOW_MS + far_ms, "t1", "a1", duration_ms=far_ms, at_work_ms=far_ms, outcome="done")
 
     window.add([end])  # each second between them would take days
 
@@ -209,7 +209,7 @@ def test_agents_are_compared_by_their_figures() -> None:
     activity = Activity.of(work.state, work.journal)
     found = count_figures(activity.ends, 0)
 
-    assert sum(one.done for one in found.values()) == sum(end.done for end in activity.ends)
+    assert sum(one.done for one in found.values()) == sum(end.outcome == "done" for end in activity.ends)
     for order in ORDERS:
         listing = metric_rows(work.state, found, activity, now_ms=work.now_ms, order=order)
         assert {*listing.keys} == {*work.state.agents, *work.state.supervisors}
@@ -230,7 +230,7 @@ def test_supervisors_stand_above_agents_with_what_all_below_them_did() -> None:
     shown = {key: [cell.text for cell in listing.cells(place)] for place, key in enumerate(listing.keys)}
 
     assert listing.keys[:2] == [chief, survey]
-    assert found[chief].done == sum(end.done for end in activity.ends)
+    assert found[chief].done == sum(end.outcome == "done" for end in activity.ends)
     assert found[survey].done == sum(found[one.id].done for one in agents_of(work.state, survey) if one.id in found)
     assert shown[chief][8] == "100%"
     assert (
@@ -295,7 +295,7 @@ def test_times_of_tasks_have_a_mark_where_the_agent_was_swapped() -> None:
     swapped = next(iter(activity.swapped_ms))
 
     def took(ended_ms: list[int]) -> str:
-        ends = [AttemptEnd(at_ms, "t", swapped, 20, 20, done=True) for at_ms in ended_ms]
+        ends = [AttemptEnd(at_ms, "t", swapped, 20, 20, outcome="done") for at_ms in ended_ms]
         listing = metric_rows(work.state, count_figures(ends, 0), activity, now_ms=work.now_ms, order="done")
         return listing.cells(list(listing.keys).index(swapped))[6].text
 

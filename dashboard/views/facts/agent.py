@@ -1,7 +1,6 @@
 """What is known of an agent, worded once for every place that shows it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import ceil
 
 from dashboard.views.drawing.facts import Fact
 from dashboard.views.drawing.lines import Span
@@ -22,6 +21,7 @@ from dashboard.views.words.amounts import (
     duration,
     median,
     moment,
+    p95,
     percent,
     pluralize,
     remaining,
@@ -169,13 +169,13 @@ def _figures(
         )
         line = Span(spark(shares, _SPARK, full_value=1.0), "busy")
         yield Fact("busy", f"{percent(sum(shares) / len(shares)):>4}", "strong", "busy", 3, (line,))
-    ended, times_ms = agent.done + agent.failed, sorted(agent.at_work_ms)
+    ended = agent.done + agent.failed
     yield Fact("done", count(agent.done), "strong", "figures", rank=1)
     yield Fact("failed", count(agent.failed), "warn" if agent.failed else "muted", "figures", rank=2)
     yield Fact("ok", percent(agent.done / ended if ended else None), "strong", "figures", rank=7)
-    yield Fact("p50", duration(median(times_ms)), "strong", "figures", rank=4)
-    if times_ms:
-        yield Fact("p95", duration(times_ms[ceil(0.95 * len(times_ms)) - 1]), "strong", "figures", rank=8)
+    yield Fact("p50", duration(median(agent.at_work_ms)), "strong", "figures", rank=4)
+    if agent.at_work_ms:
+        yield Fact("p95", duration(p95(agent.at_work_ms)), "strong", "figures", rank=8)
     if waiting := counts.waiting_of[agent.id]:
         yield Fact("queue", count(waiting), "strong", "figures", rank=5)
     if agent.max_concurrency > 1:

@@ -25,7 +25,7 @@ GRAPH_MIN_HEIGHT = 28
 MIN_BAR_WIDTH = 3
 """Minimum cells of a member's bar; without room for it beside `MIN_NAME_WIDTH` there is no bar."""
 MIN_NAME_WIDTH = 8
-_STATUSES = {True: TaskStatus.DONE, False: TaskStatus.FAILED}
+_STATUSES = {"done": TaskStatus.DONE, "failed": TaskStatus.FAILED}
 _TONES = ("plot-low", "plot-mid", "plot-high")
 
 
@@ -69,10 +69,17 @@ def ended_section(data: PaneData, supervisor: Supervisor, room: int, max_tasks: 
     if max_tasks < 2:
         return []
     agent_names = {agent.id: agent.name for agent in agents_of(data.state, supervisor.id)}
-    ends = ((end, agent_names[end.agent_id]) for end in reversed(data.activity.ends) if end.agent_id in agent_names)
+    ends = (end for end in reversed(data.activity.ends) if end.agent_id in agent_names and end.outcome in _STATUSES)
     recent = [
-        RecentEnd(_STATUSES[end.done], data.names.of(end.task_id), end.duration_ms, end.at_ms, end.task_id, name)
-        for end, name in islice(ends, max_tasks)
+        RecentEnd(
+            _STATUSES[end.outcome],
+            data.names.of(end.task_id),
+            end.duration_ms,
+            end.at_ms,
+            end.task_id,
+            agent_names[end.agent_id],
+        )
+        for end in islice(ends, max_tasks)
     ]
     return [Section("LAST TASKS", recent_lines(recent, room, now_ms=data.now_ms))] if recent else []
 

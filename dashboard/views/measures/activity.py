@@ -5,7 +5,7 @@ The feed counts while it folds, so that no screen walks over events to draw a me
 
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from dashboard.views.measures.attempts import AttemptCounter, Lane, SlotCounts
 from dashboard.views.measures.queues import QueueHistory
@@ -30,7 +30,8 @@ class AttemptEnd(NamedTuple):
     duration_ms: int
     at_work_ms: int
     """Time for which it held a slot, without waits."""
-    done: bool
+    outcome: Literal["done", "failed", "stopped"]
+    """Stopped means cancelled, preempted or set aside for a budget."""
 
 
 class AttemptSpend(NamedTuple):
@@ -54,7 +55,9 @@ class ActivityMark(NamedTuple):
 
 _NO_LANE = Lane(SLOT_MS, SLOTS)
 _SWAPS = (on.AgentSwapped, on.SwapRolledBack)
-END_KINDS = (on.AttemptDone.type, on.AttemptFailed.type)
+_ENDS = (on.AttemptDone, on.AttemptFailed, on.AttemptCancelled, on.AttemptPreempted, on.AttemptSetAside)
+"""Ends of attempts; one that its engine lost reports nothing, and continues."""
+END_KINDS = tuple(event_class.type for event_class in _ENDS)
 """Kinds of events that `ends_of` reads."""
 SPENDING = tuple(event_class for event_class in on.EVENTS if hasattr(event_class, "usage"))
 """Events that report the usage of an attempt since its last report."""
@@ -208,15 +211,15 @@ class Activity:
             if not begun:  # its start is not among the events
                 self.attempts.start(event.task_id, event.agent_id, event.at_ms - event.duration_ms)
                 self.attempts.end(event.task_id, event.at_ms)
-        # A lost attempt continues, and is no failure of the agent.
-        if isinstance(event, on.AttemptDone | on.AttemptFailed):
             self.ended_count += 1
             self.ends.append(end := _end_of(event))
             self._count_end(end)
 
     def _count_end(self, end: AttemptEnd) -> None:
-        team = self.attempts.team
-        (team.done if end.done else team.failed).add(end.at_ms)
+        if end.outcome == "done":
+            self.attempts.team.done.add(end.at_ms)
+        elif end.outcome == "failed":
+            self.attempts.team.failed.add(end.at_ms)
 
     def _spend(self, event: Any) -> None:
         spent = _spend_of(event)
@@ -272,14 +275,16 @@ _COUNTS: dict[type[Event], Callable[[Activity, Any], None]] = {
 
 def ends_of(events: Iterable[Event]) -> list[AttemptEnd]:
     """Return the ends of attempts of agents among events."""
-    ends = (event for event in events if isinstance(event, on.AttemptDone | on.AttemptFailed))
+    ends = (event for event in events if isinstance(event, _ENDS))
     return [_end_of(event) for event in ends if event.agent_id is not None]
 
 
 def _end_of(event: Any) -> AttemptEnd:
     """Return the end of an attempt from its event."""
-    done = isinstance(event, on.AttemptDone)
-    return AttemptEnd(event.at_ms, event.task_id, event.agent_id, event.duration_ms, event.usage.time_ms, done)
+    outcome: Literal["done", "failed", "stopped"] = (
+        "done" if isinstance(event, on.AttemptDone) else "failed" if isinstance(event, on.AttemptFailed) else "stopped"
+    )
+    return AttemptEnd(event.at_ms, event.task_id, event.agent_id, event.duration_ms, event.usage.time_ms, outcome)
 
 
 def spends_of(events: Iterable[Event]) -> list[AttemptSpend]:

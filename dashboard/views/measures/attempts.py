@@ -12,6 +12,7 @@ _MAX_COUNT = {"I": 2**32 - 1, "Q": 2**64 - 1}
 """Bound of a count by type of array, which only wrong times or absurd usage exceed."""
 
 _NEVER = -(2**62)
+_NOTHING = array("I")
 
 
 def parts_of(begin: int, end: int, slot_ms: int) -> Sequence[tuple[int, int]]:
@@ -42,7 +43,7 @@ class SlotCounts:
         """Number of the newest slot, and its end."""
         self.level = 0
         """Number of things that last."""
-        self.values: array[int] = array(typecode)
+        self.values = _NOTHING
         """The count of each slot, at its number modulo the length; allocated on demand."""
 
     def add(self, at: int, count: int = 1) -> None:

@@ -25,7 +25,7 @@ from dashboard.views.measures.activity import Activity, AttemptEnd
 from dashboard.views.measures.task_times import SWAP_MARK
 from dashboard.views.measures.usage import USAGE_TITLES, cost_cell, is_metered, tokens_cell
 from dashboard.views.network import mode_glyph
-from dashboard.views.words.amounts import count, duration, percent
+from dashboard.views.words.amounts import count, duration, median, p95, percent
 from dashboard.views.words.filters import parse_partial_filter
 from dashboard.views.words.help import P50_MEANING
 from dashboard.views.words.subjects import SupervisorSubject, filter_agents
@@ -57,14 +57,14 @@ class MemberFigures:
         return len(self.times_ms)
 
     @property
-    def p50_ms(self) -> int | None:
+    def p50_ms(self) -> float | None:
         """Median time of a task."""
-        return self.times_ms[len(self.times_ms) // 2] if self.times_ms else None
+        return median(self.times_ms)
 
     @property
     def p95_ms(self) -> int | None:
         """95th percentile of the time of a task."""
-        return self.times_ms[min(len(self.times_ms) - 1, len(self.times_ms) * 95 // 100)] if self.times_ms else None
+        return p95(self.times_ms)
 
 
 class MetricRow(NamedTuple):
@@ -90,7 +90,7 @@ def _ok_cell(row: MetricRow) -> Cell:
     )
 
 
-def _time_cell(took_ms: int | None, tone: str = "") -> Cell:
+def _time_cell(took_ms: float | None, tone: str = "") -> Cell:
     return Cell(duration(took_ms, max_width=9) if took_ms is not None else "", tone)
 
 
@@ -174,9 +174,9 @@ def count_figures(
 
 
 def _agent_figures(ends: Sequence[AttemptEnd]) -> MemberFigures:
-    done = [end for end in ends if end.done]
+    done = [end for end in ends if end.outcome == "done"]
     return MemberFigures(
-        failed=len(ends) - len(done),
+        failed=sum(end.outcome == "failed" for end in ends),
         time_ms=sum([end.at_work_ms for end in ends]),
         times_ms=sorted([end.at_work_ms for end in done]),
         newest=[(end.at_ms, end.at_work_ms) for end in done[-_MAX_NEWEST:]],

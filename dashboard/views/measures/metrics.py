@@ -18,7 +18,7 @@ from dashboard.views.measures.activity import Activity, AttemptEnd, AttemptSpend
 from dashboard.views.measures.attempts import parts_of
 from dashboard.views.measures.strip import RATE_S
 from dashboard.views.measures.usage import is_metered
-from dashboard.views.words.amounts import count, duration, pluralize, short_money
+from dashboard.views.words.amounts import count, duration, median, p95, pluralize, short_money
 from dashboard.views.words.amounts import countdown as left_of
 from engine.core.state import State
 
@@ -75,7 +75,7 @@ class Window:
         self._each_ms = max(250, ceil(window_ms / self._samples))
         self._first = now_ms // self._each_ms - self._samples + 1
         self._buckets: dict[int, _Bucket] = {}
-        self._ranked: dict[int, tuple[int, int]] = {}
+        self._ranked: dict[int, tuple[float, int]] = {}
         """Cached percentiles by sample."""
         self._changed: set[int] = set()
         """Samples with new times, whose percentiles are stale."""
@@ -88,9 +88,9 @@ class Window:
             if place < first:
                 continue
             bucket = self._bucket(place)
-            if not end.done:
+            if end.outcome == "failed":
                 bucket.failed += 1
-            else:
+            elif end.outcome == "done":
                 bucket.done += 1
                 if len(bucket.took_ms) < _MAX_TIMES:
                     bucket.took_ms.append(end.at_work_ms)
@@ -152,9 +152,8 @@ class Window:
         for place in range(len(took)):
             pair = pairs.get(first + place)
             if pair is None:
-                near = list(chain.from_iterable(took[max(0, place - back + 1) : place + 1]))
-                near.sort()
-                pair = (near[len(near) // 2], near[min(len(near) - 1, len(near) * 95 // 100)]) if near else (0, 0)
+                near = sorted(chain.from_iterable(took[max(0, place - back + 1) : place + 1]))
+                pair = median(near) or 0, p95(near) or 0
                 pairs[first + place] = pair
             out.p50_ms.append(pair[0])
             out.p95_ms.append(pair[1])

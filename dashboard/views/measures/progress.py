@@ -106,7 +106,7 @@ def time_to_go(state: State, supervisor_id: str, progress: Progress, activity: A
         window = (now_ms - end.at_ms) // WINDOW_MS
         if window >= windows:
             break
-        if end.done and end.agent_id in whose and window >= 0:
+        if end.outcome == "done" and end.agent_id in whose and window >= 0:
             counts[window] += 1
     if sum(counts) < MIN_ENDS or not all(counts):
         return ""

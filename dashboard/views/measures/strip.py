@@ -8,7 +8,7 @@ from dashboard.views.drawing.plots import meter, spark
 from dashboard.views.measures.activity import SLOT_MS, Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.usage import is_metered
-from dashboard.views.words.amounts import duration, money
+from dashboard.views.words.amounts import duration, money, p95
 from engine.core.queries.money.budget import budgets
 from engine.core.records.values import dollars
 from engine.core.state import State
@@ -110,9 +110,8 @@ def _errors(activity: Activity, now_ms: int, seconds: int) -> tuple[list[int], f
 
 
 def _p95(activity: Activity, now_ms: int) -> str:
-    near = (end for end in activity.ends if end.done and now_ms - end.at_ms <= WINDOW_MS)
-    took = sorted(end.at_work_ms for end in near)
-    return duration(took[min(len(took) - 1, len(took) * 95 // 100)] if took else None)
+    near = (end for end in activity.ends if end.outcome == "done" and now_ms - end.at_ms <= WINDOW_MS)
+    return duration(p95([end.at_work_ms for end in near]))
 
 
 def _cost(state: State, *, metered: bool) -> list[_Part]:
