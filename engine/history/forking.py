@@ -107,7 +107,8 @@ def _check_target_seq(reader: Reader, at_seq: int | None, changed: ChangedStep |
     Raises:
         Refused: If the journal does not have it, or it precedes the changed step.
     """
-    last_seq, first_seq = reader.last_seq(), max(1, reader.first_seq())
+    last_seq = reader.last_seq()
+    first_seq = max(1, reader.first_seq())
     seq = at_seq if at_seq is not None else last_seq if changed is None else changed.seq
     min_seq = first_seq if changed is None else changed.seq
     if not max(first_seq, min_seq) <= seq <= last_seq:
@@ -191,7 +192,9 @@ def _rows(
 ) -> tuple[list[Row], State]:
     """Return the journal of the new database, and the state that it folds to."""
     # The present time, because the import restarts deadlines, which would have passed long ago.
-    trusted, at_ms, seq = dict(state.trusted), max(state.at_ms, wall_ms()), state.seq
+    trusted = dict(state.trusted)
+    at_ms = max(state.at_ms, wall_ms())
+    seq = state.seq
     texts = make_document(state, resolve)
     forget_approvals(state)
     references = references_in(state)
@@ -212,7 +215,8 @@ def _rows(
             if reference in trusted or reference.startswith(UNASKED)
         },
     )
-    new_state, events = State(), list[Event]()
+    new_state = State()
+    events = list[Event]()
     if team is not None:
         events += [event for event in events_of([team]) if isinstance(event, TeamLoaded)]
         fold(new_state, events)

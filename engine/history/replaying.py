@@ -94,7 +94,9 @@ async def replay(db: Path, run_id: str, *, code: bool = False, allowed: TrustLis
             raise UnknownRun(run_id)
         if not reader.records(first.seq, 1, run_id=run_id, kinds=("run_finished",)):
             raise OpenRun(run_id)
-        state, steps, differences = fold_from(reader, first.seq - 1), 0, list[tuple[int, Divergence]]()
+        state = fold_from(reader, first.seq - 1)
+        steps = 0
+        differences = list[tuple[int, Divergence]]()
         recorded: dict[str, dict[str, tuple[int, int]]] = {}
         delegations: dict[tuple[str, str], DelegationAsked] = {}
         trusting = Trusting(allowed, db=db, folder=None, state=lambda: state, is_program=False)
@@ -189,7 +191,8 @@ class _Attempt:
 
     async def play(self, trusting: Trusting) -> tuple[int, Divergence] | None:
         """Run the attempt; return its first difference with the seq of the recorded event, or None."""
-        runtime, now = await self._runtime(trusting), None
+        runtime = await self._runtime(trusting)
+        now = None
         try:
             now = json_value(await runtime.execute(self._work))
         except AttemptInterrupted:

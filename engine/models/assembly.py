@@ -99,7 +99,8 @@ class Assembly:
 
     def _add_block(self, block: dict[str, Any]) -> None:
         """Extend the open block; a signature closes a block, and a redacted block stands alone."""
-        last, text = self._blocks[-1] if self._blocks else None, block.get("thinking") or ""
+        last = self._blocks[-1] if self._blocks else None
+        text = block.get("thinking") or ""
         if block.get("type") != "thinking" or last is None or last.get("type") != "thinking" or last.get("signature"):
             self._join_block()
             self._blocks.append(block)
@@ -114,8 +115,10 @@ class Assembly:
             self._blocks[-1]["thinking"] = "".join(self._thinking)
 
     def _add_call(self, part: Any) -> None:
-        index, function = part.index or 0, part.function
-        id, name = part.id or "", "" if function is None else function.name or ""
+        index = part.index or 0
+        function = part.function
+        id = part.id or ""
+        name = "" if function is None else function.name or ""
         arguments = "" if function is None else _arguments_text(function.arguments)
         call = self._calls_by_index.get(index)
         if call is None or call.is_followed_by(id, name, arguments):
@@ -140,7 +143,8 @@ class Assembly:
         self._join_block()
         for is_thought, part in self._tagged.flush():
             (self._thoughts if is_thought else self._text).add(part)
-        thought, text = str(self._thoughts), self.text
+        thought = str(self._thoughts)
+        text = self.text
         if not thought:  # a server that separates thoughts leaves no tags in the text
             thought, text = split_unopened_thought(text)
         calls = tuple(_to_call(call, place) for place, call in enumerate(self._calls))
@@ -165,7 +169,8 @@ def _clean_block(block: dict[str, Any]) -> dict[str, Any]:
 
 def _to_call(call: _OpenCall, place: int) -> Call:
     text = clean("".join(call.arguments))
-    call_id, name = clean(call.id) or f"call_{place}", clean(call.name)
+    call_id = clean(call.id) or f"call_{place}"
+    name = clean(call.name)
     excess = excess_of_json(text)
     if excess is not None:
         limit = MAX_JSON_CHARACTERS if excess == "characters" else MAX_JSON_VALUES

@@ -20,10 +20,14 @@ MAX_JSON_CHARACTERS = 4_000_000
 """Characters of JSON that a model writes: arguments of a call, and structured output."""
 MAX_JSON_VALUES = 200_000
 """Values in such JSON, each of which is checked."""
-IN_LOOP_CHARACTERS, IN_LOOP_S = 20_000, 0.05
-"""Limits on structured output that is checked in the engine's loop, with its processor time; else in a thread."""
-SCHEMA_CHARACTERS, SCHEMA_IN_LOOP_CHARACTERS = 200_000, 4_000
-"""Characters of an output schema: longer ones are refused, or checked in a thread."""
+IN_LOOP_CHARACTERS = 20_000
+"""Size of structured output that is checked in the engine's loop; a larger one is checked in a thread."""
+IN_LOOP_S = 0.05
+"""Processor time of a check in the engine's loop; one that takes longer is repeated in a thread."""
+SCHEMA_CHARACTERS = 200_000
+"""Size of an output schema; a larger one is refused."""
+SCHEMA_IN_LOOP_CHARACTERS = 4_000
+"""Size of an output schema that is checked in the engine's loop; a larger one is checked in a thread."""
 
 
 def excess_of_json(text: str) -> Literal["characters", "values"] | None:

@@ -25,11 +25,11 @@ from engine.models import bounds
 from engine.models import child_messages as messages
 from engine.models.assembly import Assembly
 from engine.models.awake import AwakeTimer
-from engine.models.completion import Litellm
 from engine.models.failures import Failure, failure_of
+from engine.models.litellm_client import Litellm
 from engine.models.redaction import MIN_SECRET_CHARACTERS, credentials_in
 from engine.models.request_marker import CurrentRequest, RequestMarker
-from engine.models.wire import Exchange
+from engine.models.responses import Exchange
 
 FLUSH_S = 0.005
 """Chunks of answers that arrive within this time are sent in one message."""
@@ -100,7 +100,8 @@ class RequestServer:
             return messages.Failed(id=message.id, text=str(error), error_type="bad_request", retryable=False)
 
     async def _ask(self, ask: messages.Ask) -> messages.FromChild:
-        assembly, current = Assembly(), Exchange()
+        assembly = Assembly()
+        current = Exchange()
         try:
             with self._awake.limit(ask.request.model.timeout_s) as scope:
                 async for piece in self._timed_chunks(ask, current):
@@ -131,7 +132,8 @@ class RequestServer:
     def _failure_message(
         self, ask: messages.Ask, assembly: Assembly, current: Exchange, failure: Failure
     ) -> messages.Failed:
-        usage, text = self._usage_of_failed(ask, assembly, current, failure), failure.text
+        usage = self._usage_of_failed(ask, assembly, current, failure)
+        text = failure.text
         if assembly.usage is None and usage.tokens_in is not None:
             text = f"{text}; it has used about {usage.tokens_in + (usage.tokens_out or 0):,} tokens"
         return messages.Failed(
@@ -170,7 +172,8 @@ class RequestServer:
 
     def _write_pieces(self) -> None:
         if self._pieces:
-            pieces, self._pieces = tuple(self._pieces), []
+            pieces = tuple(self._pieces)
+            self._pieces = []
             self._write(messages.Pieces(items=pieces))
 
     def _write(self, message: messages.FromChild) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
 from engine.models.redaction import redact
-from engine.models.wire import BadAnswer
+from engine.models.responses import BadAnswer, describe_page
 
 MAX_RETRY_AFTER_S = 86_400.0
 MAX_CHARACTERS = 400
@@ -45,7 +45,8 @@ _TOO_LONG = re.compile(
 """Matches errors of status 400 or 413 about a conversation that is too long, and that litellm does not recognize."""
 _PAGE = re.compile(r"\s*<(?:!doctype html|html)\b", re.IGNORECASE)
 _PREFIX = re.compile(r"^\s*(?:litellm\.)?(?:[A-Z][A-Za-z]*(?:Error|Exception|Timeout)|Timeout)\s*(?::|-)\s*")
-_BYTES = re.compile(r"""\bb(?P<quote>['"])(?P<text>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)""", re.DOTALL)
+_BYTES_LITERAL = re.compile(r"""\bb(?P<quote>['"])(?P<text>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)""", re.DOTALL)
+"""Matches a Python bytes literal, such as `b'{"error": …}'`: the repr of a response, as litellm quotes it."""
 _ORIGINAL = re.compile(r" Original exception: .*", re.DOTALL)
 
 
@@ -79,22 +80,22 @@ def failure_of(error: BaseException, secrets: Iterable[str], *, now_s: float) ->
 
 def error_text(error: BaseException, secrets: Iterable[str]) -> str:
     """Return the message of an error as one line, without keys and without the class names that wrap it."""
+    if isinstance(error, MemoryError):
+        return "took more memory than the provider process may have"
     # Secrets are removed first: one that is split or cut would no longer be recognized.
     text = redact(str(getattr(error, "message", None) or error), secrets)
-    text = _ORIGINAL.sub("", _BYTES.sub(_decode_literal, text))
+    text = _ORIGINAL.sub("", _BYTES_LITERAL.sub(_decode_literal, text))
     while (shorter := _PREFIX.sub("", text)) != text:
         text = shorter
-    if isinstance(error, MemoryError):
-        text = "took more memory than the provider process may have"
     if _PAGE.match(text):
-        text = "answered with a web page (text/html): is base_url right?"
+        text = describe_page("text/html")
     text = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
     text = "".join(character if character.isprintable() else " " for character in text)
     return text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + "…"
 
 
 def _decode_literal(literal: re.Match[str]) -> str:
-    """Return the text of a Python bytes literal in a message, such as `b'{"error": …}'`, as one line."""
+    """Return the text of a Python bytes literal as one line."""
     try:
         value = ast.literal_eval(literal[0])
     except (ValueError, SyntaxError):  # it was cut, or only looks like it
@@ -105,11 +106,13 @@ def _decode_literal(literal: re.Match[str]) -> str:
 def _kind(error: BaseException) -> str:
     if isinstance(error, BadAnswer):
         return error.kind
-    kind, words = _kind_by_name(error), f"{error} {getattr(error, 'code', '')}"
-    return "context" if kind == "bad_request" and _TOO_LONG.search(words) else kind
+    kind = _kind_of_error(error)
+    is_too_long = kind == "bad_request" and _TOO_LONG.search(f"{error} {getattr(error, 'code', '')}")
+    return "context" if is_too_long else kind
 
 
-def _kind_by_name(error: BaseException) -> str:
+def _kind_of_error(error: BaseException) -> str:
+    """Return the kind by the names of the error's classes, by whether a response came, and by its status."""
     names = [cls.__name__ for cls in type(error).__mro__]
     for name, kind in _BY_NAME:
         if name in names:

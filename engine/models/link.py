@@ -84,7 +84,7 @@ class Link:
         """Send a request and return its whole answer; when cancelled, the connection is closed.
 
         Raises:
-            CallFailed: If there is no whole answer.
+            RequestFailed: If there is no whole answer.
         """
         reply = await self._send(
             lambda id: messages.Ask(id=id, request=request, key=key), on_chunk, request.model.timeout_s + START_MARGIN_S
@@ -96,7 +96,7 @@ class Link:
         """Return litellm's facts about a model.
 
         Raises:
-            CallFailed: If litellm does not know it.
+            RequestFailed: If litellm does not know it.
         """
         reply = await self._send(lambda id: messages.Look(id=id, model=model), _ignore, 60.0)
         assert isinstance(reply, messages.LookAnswered)
@@ -104,7 +104,8 @@ class Link:
 
     async def close(self) -> None:
         """End the child process."""
-        process, self._process = self._process, None
+        process = self._process
+        self._process = None
         if process is not None:
             await process.child.end()
 

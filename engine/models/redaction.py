@@ -74,7 +74,8 @@ def _character_pattern(character: str) -> str:
 
 def _escapes(text: str) -> tuple[str, str]:
     """Return patterns for the JSON and URL escapes of a text, applied once or several times."""
-    units, code = text.encode("utf-16-be", "surrogatepass").hex(), text.encode("utf-8", "surrogatepass")
+    units = text.encode("utf-16-be", "surrogatepass").hex()
+    code = text.encode("utf-8", "surrogatepass")
     in_json = "".join(rf"\\+u{units[at : at + 4]}" for at in range(0, len(units), 4))
     return in_json, "".join(f"%(?:25)*{byte:02x}" for byte in code)
 

@@ -139,7 +139,8 @@ def scripted_usage(request: ModelRequest) -> Usage:
 
 def _next_reply(replies: Sequence[Reply], messages: Sequence[Message]) -> Reply:
     """Return the reply of this turn, after determining the replies that earlier turns have used."""
-    unused_replies, reply = list(replies), Reply(text="{text}")
+    unused_replies = list(replies)
+    reply = Reply(text="{text}")
     turns = [place for place, message in enumerate(messages) if message.role == "assistant"]
     for place in [*turns, len(messages)]:
         text = _last_text(messages[:place])

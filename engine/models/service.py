@@ -62,7 +62,8 @@ class ModelService:
 
     def due_ms(self, request: ModelRequest, now_ms: int) -> int:
         """Reserve a turn under the rate limits of its key; return the time from which `ask` may be called."""
-        spec, paused_ms = request.model, self._rate_limits.paused_until_ms(_model_key(request.model))
+        spec = request.model
+        paused_ms = self._rate_limits.paused_until_ms(_model_key(request.model))
         if spec.rpm is None and spec.tpm is None:
             return max(now_ms, paused_ms)
         estimate = self.estimate(request) if spec.tpm is not None else NO_USAGE
@@ -73,7 +74,8 @@ class ModelService:
 
     def settle(self, request: ModelRequest, usage: Usage, now_ms: int, *, retry_after_s: float | None = None) -> None:
         """Record the usage of a request, and the delay that its provider asks for."""
-        spec, turn = request.model, self._turns.pop(id(request), None)
+        spec = request.model
+        turn = self._turns.pop(id(request), None)
         if turn is not None:
             # The request was given up before its turn; another one may use it.
             if turn.at_ms > now_ms:
@@ -123,7 +125,7 @@ class ModelService:
         """Return a model's entry in the table of litellm.
 
         Raises:
-            CallFailed: If litellm knows no provider of that name.
+            RequestFailed: If litellm knows no provider of that name.
         """
         if model not in self._facts:
             self._facts[model] = await self._link(()).look(model)
@@ -138,7 +140,7 @@ class ModelService:
         """Check that the user of this engine trusts the addresses of a request.
 
         Raises:
-            CallFailed: If one is not trusted.
+            RequestFailed: If one is not trusted.
         """
         for reference in references_of_model(request.model):
             if reference not in self._checked:
@@ -153,7 +155,7 @@ class ModelService:
         """Return the API key of a request, and the environment variables for its process.
 
         Raises:
-            CallFailed: If a variable is not set.
+            RequestFailed: If a variable is not set.
         """
         spec = request.model
         assert spec.model is not None

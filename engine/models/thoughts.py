@@ -44,7 +44,10 @@ class TaggedText:
             self._closing, self._buffer = TAGS[opening], start[len(opening) :]
         thought, tag, after = self._buffer.partition(self._closing)
         if tag:
-            self._is_open, self._is_blank, self._closing, self._buffer = False, True, "", ""
+            self._is_open = False
+            self._is_blank = True
+            self._closing = ""
+            self._buffer = ""
             yield True, thought
             yield from self.feed(after)
         else:
@@ -54,7 +57,9 @@ class TaggedText:
 
     def flush(self) -> Iterator[tuple[bool, str]]:
         """Yield the buffered text at the end of the stream."""
-        text, self._buffer, self._is_open = self._buffer, "", False
+        text = self._buffer
+        self._buffer = ""
+        self._is_open = False
         yield bool(self._closing), text
 
 

@@ -64,7 +64,9 @@ class TeamCode:
         A module that cannot be imported is reported once, where it is first named. Unlike all other checks of a team
         file, this runs its code.
         """
-        faults, model_tools, broken_modules = list[tuple[Loc, str, str]](), self._tools_of_models(), Counter[str]()
+        faults = list[tuple[Loc, str, str]]()
+        model_tools = self._tools_of_models()
+        broken_modules = Counter[str]()
         tools: dict[Loc, list[str]] = {}
         for loc, reference, block in self._references():
             module = reference.partition(":")[0]

@@ -7,7 +7,7 @@ import pytest
 
 from engine.models.failures import MAX_CHARACTERS, MAX_RETRY_AFTER_S, Failure, failure_of
 from engine.models.redaction import KEY_PLACEHOLDER
-from engine.models.wire import BadAnswer
+from engine.models.responses import BadAnswer
 
 RETRYABLE = {"rate_limit", "timeout", "connection", "server", "cut"}
 NAMES = {

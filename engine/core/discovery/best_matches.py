@@ -75,7 +75,8 @@ def _levels(request_words: list[RequestWord], limit: int) -> Iterator[set[Slot]]
     steps = _FREE_STEPS + sum(len(grant.slots) for word in request_words for grant in word.grants)
     nodes: list[tuple[float, int, int, float, set[Slot] | None]] = [(0.0, 0, 0, 0.0, None)]
     number = count(1)
-    level, equals = 0.0, set[Slot]()
+    level = 0.0
+    equals = set[Slot]()
     while nodes:
         bound, _, at, gain, slots = heappop(nodes)
         if equals and round(-bound, 6) < level:
@@ -83,7 +84,8 @@ def _levels(request_words: list[RequestWord], limit: int) -> Iterator[set[Slot]]
             equals = set()
         if at == len(request_words):
             if slots is not None:
-                level, equals = round(gain, 6), equals | slots if equals else slots
+                level = round(gain, 6)
+                equals = equals | slots if equals else slots
             continue
         for grant in request_words[at].grants:
             common = grant.slots if slots is None else slots & grant.slots
@@ -121,7 +123,8 @@ def _gains(request_words: list[RequestWord], limit: int) -> dict[Slot, float]:
     add, none without one of the words so far can enter, and those too far behind are dropped.
     """
     gains: dict[Slot, float] = {}
-    summed_points, remaining_points = 0.0, sum(word.grants[0].points for word in request_words)
+    summed_points = 0.0
+    remaining_points = sum(word.grants[0].points for word in request_words)
     for word in request_words:
         if summed_points > remaining_points + _NOISE and len(gains) >= limit:
             min_gain = nlargest(limit, gains.values())[-1] - remaining_points - _NOISE

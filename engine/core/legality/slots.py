@@ -45,7 +45,10 @@ def slots_are_held_by_attempts(state: State) -> Iterator[str]:
 
 def slots_are_counted_at_every_level(state: State) -> Iterator[str]:
     """The schedule counts the slots and the processes under each supervisor."""
-    own, total, processes, unlimited_processes = Counter[str](), Counter[str](), Counter[str](), 0
+    own = Counter[str]()
+    total = Counter[str]()
+    processes = Counter[str]()
+    unlimited_processes = 0
     for agent in state.agents.values():
         own[agent.supervisor_id] += len(agent.running)
         lineage = list(lineage_of(state, state.supervisors[agent.supervisor_id]))

@@ -55,7 +55,8 @@ AskModel: TypeAlias = Callable[[str, JsonValue], Awaitable[JsonValue]]
 async def run_team(work: Work, options: TeamOptions, ask_model: AskModel | None) -> JsonValue:
     """Run a `MultiAgent`; if it has its own model, that gives the final answer."""
     request = as_text(await work.value())
-    listener, results = _SteerListener(work), list[TaskInput]()
+    listener = _SteerListener(work)
+    results = list[TaskInput]()
     if options.mode == "parallel":
         request = await listener.add_steers(request, partial(_has_delegated, work, options.team[0]))
         results = await _run_parallel(work, options.team, request)
@@ -90,7 +91,8 @@ async def run_talk(work: Work, options: TalkOptions, ask_model: AskModel | None)
         BadModerator: If the moderator does not name the next speaker.
         MemberFailed: If a member fails.
     """
-    talk, listener = _Moderation(work, options, ask_model), _SteerListener(work)
+    talk = _Moderation(work, options, ask_model)
+    listener = _SteerListener(work)
     text = as_text(await work.value())
     request = len(text)
     for turn in range(options.turns):

@@ -21,9 +21,9 @@ from engine.core.specs.model_spec import Price
 from engine.models.assembly import Assembly
 from engine.models.child_messages import Ask, Facts
 from engine.models.costs import tokens_in, tokens_of, usage_at
+from engine.models.openai_messages import to_openai_messages, to_openai_tools
 from engine.models.records import ModelAnswer, ModelRequest
-from engine.models.sending import to_openai_messages, to_openai_tools
-from engine.models.wire import Exchange, exchange, limit_clients
+from engine.models.responses import Exchange, exchange, limit_clients
 from engine.platform import garbage
 
 CLOSING_S = 2.0
@@ -134,7 +134,9 @@ class Litellm:
             raise
 
     def _arguments(self, ask: Ask) -> dict[str, Any]:
-        request, spec = ask.request, ask.request.model
+        """Return the arguments of litellm's completion, from which it makes the body of the request."""
+        request = ask.request
+        spec = request.model
         model = cast(str, spec.model)
         name, provider = self._resolve_name(model)
         supported_params = self._litellm.get_supported_openai_params(model=name, custom_llm_provider=provider) or ()

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.models import bounds
-from engine.models.wire import BadAnswer, Exchange, exchange, limit_clients
+from engine.models.responses import BadAnswer, Exchange, exchange, limit_clients
 
 PAGE = "answered with a web page ({}): is base_url right?"
 EVENTS, JSON = "text/event-stream", "application/json"

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core.records.records import JsonValue
+from engine.models.openai_messages import to_openai_messages, to_openai_tools
 from engine.models.records import Call, Message, ToolSchema
-from engine.models.sending import to_openai_messages, to_openai_tools
 from tests.strict_history import fault_of
 
 CALLS = st.builds(

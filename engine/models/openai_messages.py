@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -30,17 +30,28 @@ def to_openai_messages(messages: Iterable[Message], provider: str, *, with_tools
     ]
 
 
+class _SentCall(NamedTuple):
+    """A call without a result yet."""
+
+    id: str
+    """The id that the model gave."""
+    sent_id: str
+    """The id that the provider gets; empty for a call without a name, which is sent as text."""
+
+
 def _valid_messages(messages: Iterable[Message]) -> Iterator[Message]:
     """Yield messages in which each call has a name and a unique id; calls without a name become text."""
     ids: set[str] = set()
-    open_calls: list[tuple[str, str]] = []
-    """Calls without a result yet: the id that the model gave, and the one to send, empty for a nameless call."""
+    sent_calls: list[_SentCall] = []
     results: list[Message] = []
     """Results of nameless calls, as text; they come last, because the others must directly follow their calls."""
     for message in messages:
         if message.role == "tool":
-            place = next((place for place, (id, _) in enumerate(open_calls) if id == message.call_id), None)
-            call_id = message.call_id if place is None else open_calls.pop(place)[1]
+            sent_call = next((call for call in sent_calls if call.id == message.call_id), None)
+            call_id = message.call_id
+            if sent_call is not None:
+                sent_calls.remove(sent_call)
+                call_id = sent_call.sent_id
             if call_id:
                 yield replace(message, call_id=call_id)
             else:
@@ -48,8 +59,8 @@ def _valid_messages(messages: Iterable[Message]) -> Iterator[Message]:
             continue
         yield from results
         results = []
-        open_calls = [(call.id, _unique_id(call.id, ids) if call.name else "") for call in message.calls]
-        yield _with_call_ids(message, [id for _, id in open_calls])
+        sent_calls = [_SentCall(call.id, _unique_id(call.id, ids) if call.name else "") for call in message.calls]
+        yield _with_call_ids(message, [call.sent_id for call in sent_calls])
     yield from results
 
 

@@ -20,11 +20,11 @@ from engine.models.thoughts import split_content
 
 INFLATE_BYTES = 16_384
 """Bytes that are decompressed at once; other requests have their turn after each such piece."""
-_PAGES = frozenset({"text/html", "application/xhtml+xml"})
-_EVENTS = "text/event-stream"
-_STREAMED = re.compile(rb'"stream"\s*:\s*true')
-_PARTS = re.compile(rb'"content"\s*:\s*\[')
-_OVER = re.compile(rb"^data:\s*\[DONE\]", re.MULTILINE)
+_WEB_PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+_EVENT_STREAM = "text/event-stream"
+_STREAM_REQUESTED = re.compile(rb'"stream"\s*:\s*true')
+_CONTENT_LIST = re.compile(rb'"content"\s*:\s*\[')
+_DONE_EVENT = re.compile(rb"^data:\s*\[DONE\]", re.MULTILINE)
 
 
 class BadAnswer(Exception):
@@ -37,6 +37,11 @@ class BadAnswer(Exception):
     def __init__(self, text: str, kind: str) -> None:
         super().__init__(text)
         self.kind = kind
+
+
+def describe_page(media: str) -> str:
+    """Describe a response that is a web page, as one of a wrong address is."""
+    return f"answered with a web page ({media}): is base_url right?"
 
 
 @dataclass(eq=False)
@@ -68,21 +73,22 @@ def limit_clients() -> None:
 
 async def _receive(response: httpx.Response) -> None:
     """Replace the body of a response by a bounded one; runs before any of it is read."""
-    current, headers = exchange.get(Exchange()), response.headers
+    current = exchange.get(Exchange())
+    headers = response.headers
     media = headers.get("content-type", "").partition(";")[0].strip().lower()
     current.cost = headers.get("x-litellm-response-cost")
     assert isinstance(response.stream, httpx.AsyncByteStream)
-    body = _Body(response.stream, headers.pop("content-encoding", ""), current, is_stream=media == _EVENTS)
+    body = _Body(response.stream, headers.pop("content-encoding", ""), current, is_stream=media == _EVENT_STREAM)
     response.stream = body
     if not response.is_success:
         return
-    if media in _PAGES:
-        raise body.fail(f"answered with a web page ({media}): is base_url right?", "bad_request")
-    if media == "application/json" and _STREAMED.search(response.request.content):
+    if media in _WEB_PAGE_TYPES:
+        raise body.fail(describe_page(media), "bad_request")
+    if media == "application/json" and _STREAM_REQUESTED.search(response.request.content):
         content = b"".join([piece async for piece in body])
         await body.aclose()
         events = _events_of(content)
-        headers["content-type"] = media if events is None else _EVENTS
+        headers["content-type"] = media if events is None else _EVENT_STREAM
         response.stream = httpx.ByteStream(content if events is None else events)
         current.is_over = events is not None
 
@@ -111,7 +117,8 @@ class _Body(httpx.AsyncByteStream):
         await self._stream.aclose()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        size, events = 0, _Events(self._exchange)
+        size = 0
+        events = _Events(self._exchange)
         async for piece in self._decompressed():
             size += len(piece)
             if size > bounds.MAX_ANSWER_BYTES:
@@ -152,8 +159,9 @@ class _Events:
     def __init__(self, current: Exchange) -> None:
         self._exchange = current
         self._pieces: list[bytes] = []
-        self._size = self._lines = 0
-        """Bytes and lines of the present event."""
+        self._size = 0
+        """Bytes of the present event."""
+        self._lines = 0
 
     @property
     def excess(self) -> str | None:
@@ -183,10 +191,10 @@ class _Events:
         return self._adapt(b"".join(self._pieces))
 
     def _adapt(self, lines: bytes) -> bytes:
-        """Return the lines with text in place of lists of parts, and note the end of the stream."""
-        if _OVER.search(lines) is not None:
+        """Return the lines with text in place of lists of content parts, and note the end of the stream."""
+        if _DONE_EVENT.search(lines) is not None:
             self._exchange.is_over = True
-        if _PARTS.search(lines) is None:
+        if _CONTENT_LIST.search(lines) is None:
             return lines
         return b"".join(_join_line_parts(line) for line in lines.splitlines(keepends=True))
 
@@ -194,7 +202,7 @@ class _Events:
 def _join_line_parts(line: bytes) -> bytes:
     """Return a line of a stream in which the content of a message is a text: litellm drops lists of parts."""
     start, _, data = line.partition(b"data:")
-    if start or _PARTS.search(data) is None:
+    if start or _CONTENT_LIST.search(data) is None:
         return line
     value = _object_in(data)
     choices = None if value is None else value.get("choices")
