@@ -201,7 +201,7 @@ class AgentScreen(PanelsScreen):
             if pane.display and pane.size.width:
                 parts = [
                     agent_page.times_section(agent, self.entries, steps, pane.wide, rows),
-                    agent_page.last_section(agent, ended_tasks, pane.wide, now_ms),
+                    agent_page.last_section(ended_tasks, pane.wide, now_ms),
                 ]
                 _fill(pane, parts)
         aside = self.panel("aside")

@@ -179,7 +179,7 @@ def test_how_long_the_last_tasks_took_is_never_cut(width: int) -> None:
     names = Names()
     for spent_ms, said in ((106_000, "1m46s"), (3_599_000, "59m59s"), (86_340_000, "23h59m"), (59_900, "59.9 s")):
         ended = [replace(one, duration_ms=spent_ms) for one in ended_tasks_in(of_it[::-1], names)]
-        lines = text(last_section(agent, ended, width, NOW_MS)[2])
+        lines = text(last_section(ended, width, NOW_MS)[2])
 
         assert len(lines) == len(ended) > 0
         assert all(said in line and "…" not in line.split(said)[1] for line in lines)

@@ -149,7 +149,7 @@ def test_every_place_shows_what_is_known_of_a_supervisor_in_the_same_words(name:
     }
     groups = {
         "pane": ("head", "strategy", "settings", "limits"),
-        "page": ("strategy", "settings", "limits"),
+        "page": ("settings", "limits"),
         "graph": ("head", "strategy", "figures", "hand-over", "alerts"),
     }
     described = supervisor_page(state, team, counts, (), now_ms=NOW_MS, activity=activity)

@@ -437,7 +437,7 @@ def test_figures_of_a_supervisor_count_what_waits_below_it_and_none_is_cut() -> 
 
     figures = in_groups(facts_of(sight, chief), "figures")
     whole = texts([to_row(figures, 120)])[0]
-    short = texts([to_row(figures, 60)])[0]
+    short = texts([to_row(figures, 50)])[0]
 
     assert "waiting 1   teams below 1" in whole
     assert whole.startswith(short)

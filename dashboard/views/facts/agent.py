@@ -172,9 +172,10 @@ def _figures(
     ended = agent.done + agent.failed
     yield Fact("done", count(agent.done), "strong", "figures", rank=1)
     yield Fact("failed", count(agent.failed), "warn" if agent.failed else "muted", "figures", rank=2)
-    yield Fact("ok", percent(agent.done / ended if ended else None), "strong", "figures", rank=7)
-    yield Fact("p50", duration(median(agent.at_work_ms)), "strong", "figures", rank=4)
+    if ended:
+        yield Fact("ok", percent(agent.done / ended), "strong", "figures", rank=7)
     if agent.at_work_ms:
+        yield Fact("p50", duration(median(agent.at_work_ms)), "strong", "figures", rank=4)
         yield Fact("p95", duration(p95(agent.at_work_ms)), "strong", "figures", rank=8)
     if waiting := counts.waiting_of[agent.id]:
         yield Fact("queue", count(waiting), "strong", "figures", rank=5)

@@ -162,8 +162,7 @@ def times_section(agent: Agent, entries: Sequence[Entry], steps: Sequence[Entry]
     return (title, describe_times(times), times_plot(times, width, rows))
 
 
-def last_section(agent: Agent, ended_tasks: Sequence[EndedTask], width: int, now_ms: int) -> Section:
+def last_section(ended_tasks: Sequence[EndedTask], width: int, now_ms: int) -> Section:
     """Return the last tasks of an agent, the newest first, with bars relative to the longest."""
     ends = [RecentEnd(task.status, task.title, task.duration_ms, task.ended_ms, task.id) for task in ended_tasks]
-    right = f"{count(agent.done)} done · {count(agent.failed)} failed"
-    return ("LAST TASKS", right, recent_lines(ends, width, now_ms=now_ms))
+    return ("LAST TASKS", "", recent_lines(ends, width, now_ms=now_ms))

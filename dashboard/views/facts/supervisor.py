@@ -64,10 +64,12 @@ def _figures(state: State, supervisor: Supervisor, counts: Digest) -> Iterator[F
     ended = supervisor.done + supervisor.failed
     yield Fact("done", count(supervisor.done), "strong", "figures")
     yield Fact("failed", count(supervisor.failed), "strong", "figures")
-    yield Fact("ok", percent(supervisor.done / ended if ended else None), "strong", "figures")
+    if ended:
+        yield Fact("ok", percent(supervisor.done / ended), "strong", "figures")
     yield Fact("attempts", count(supervisor.begun), "strong", "figures")
     yield Fact("waiting", count(counts.waiting_of[supervisor.id]), "strong", "figures")
-    yield Fact("teams below", count(sum(1 for _ in subtree_of(state, supervisor)) - 1), "strong", "figures")
+    if below := sum(1 for _ in subtree_of(state, supervisor)) - 1:
+        yield Fact("teams below", count(below), "strong", "figures")
 
 
 def hand_over_facts(supervisor: Supervisor) -> Iterator[Fact]:

@@ -90,7 +90,8 @@ def head_lines(
     """Return the name, strategy and state of a supervisor, its run, and the progress of that."""
     state = data.state
     (mark,) = in_groups(facts, "head")
-    name = [Span(supervisor.name, "strong"), Span(f"  {supervisor.mode}", "accent")]
+    strategy = "  ◇ ".join(fact.text for fact in in_groups(facts, "strategy"))
+    name = [Span(supervisor.name, "strong"), Span(f"  {strategy}", "accent")]
     lines = [spread(name, [Span(mark.text, f"{mark.tone} bold")], room, key=supervisor.id)]
     top = [*lineage_of(state, supervisor)][-1]
     runs = [run for run in state.runs.values() if run.supervisor_id in (supervisor.id, top.id)]
@@ -192,7 +193,7 @@ def supervisor_side(data: PaneData, supervisor: Supervisor, history: History, wi
 
 
 def _settings(data: PaneData, facts: Sequence[Fact], room: int) -> Section:
-    lines = to_lines(in_groups(facts, "settings", "strategy", "limits"), room)
+    lines = to_lines(in_groups(facts, "settings", "limits"), room)
     return Section("SETTINGS", lines, fill_keys("<set:o> changes them") if data.can_write else "")
 
 
