@@ -20,8 +20,8 @@ from dashboard.reading.feed import entries_before, entries_of
 from dashboard.views.event_log import Entry
 from dashboard.views.measures.activity import END_KINDS, RETAINED_MS, SPEND_KINDS, Activity
 from dashboard.views.measures.queues import EVERY_MS, waiting_of
-from dashboard.views.measures.time_bar import MARKS
 from dashboard.views.measures.usage import is_metered
+from dashboard.views.words.glyphs import MARKS
 from dashboard.views.words.names import Names
 from engine.core.encoding.codec import decode_events, decode_state, encode_state
 from engine.core.errors import CoreError

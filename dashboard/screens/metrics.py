@@ -14,7 +14,7 @@ from dashboard.reading.feed import entries_before
 from dashboard.views.drawing.rows import Cell, Listing
 from dashboard.views.measures.activity import END_KINDS, SPEND_KINDS, AttemptEnd, AttemptSpend, ends_of, spends_of
 from dashboard.views.measures.metric_rows import HEADS, ORDERS, count_figures, metric_rows, teams_of
-from dashboard.views.measures.metrics import TABLE_MIN_LINES, WINDOWS_MS, Window, draw_plots, grid, plot_count
+from dashboard.views.measures.metrics import PLOT_COUNT, TABLE_MIN_LINES, WINDOWS_MS, Window, draw_plots, grid
 from dashboard.views.measures.usage import is_metered
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import clock
@@ -252,7 +252,7 @@ class MetricsScreen(TableScreen):
     def action_large(self) -> None:
         """Show one plot alone, then the next one; after the last one, all of them."""
         place = 0 if self._large is None else self._large + 1
-        self._large = place if place < plot_count() else None
+        self._large = place if place < PLOT_COUNT else None
         self.update_view(self.deck.view)
 
     def action_open_agent(self) -> None:

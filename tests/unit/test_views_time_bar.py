@@ -5,7 +5,8 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.views.measures.time_bar import EMPTY_CELL, MARKS, TimeBar, time_bar
+from dashboard.views.measures.time_bar import EMPTY_CELL, TimeBar, time_bar
+from dashboard.views.words.glyphs import MARKS
 from store.journals.records import EventSpan
 
 KINDS = ("attempt_done", "run_submitted", "task_failed", "agent_swapped", "escalated")

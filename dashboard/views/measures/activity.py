@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from dashboard.views.measures.attempts import AttemptCounter, Lane, SlotCounts
 from dashboard.views.measures.queues import QueueHistory
+from dashboard.views.words.glyphs import MARKS
 from engine.core import events as on
 from engine.core.events import Event
 from engine.core.state import Agent, State
@@ -63,13 +64,7 @@ SPENDING = tuple(event_class for event_class in on.EVENTS if hasattr(event_class
 """Events that report the usage of an attempt since its last report."""
 SPEND_KINDS = tuple(event_class.type for event_class in SPENDING)
 """Kinds of events that `spends_of` reads."""
-_MARKS = {
-    **dict.fromkeys(_SWAPS, "◆"),
-    on.StrategySwitched: "◇",
-    on.AgentPaused: "‖",
-    on.TaskFailed: "✕",
-    on.Escalated: "⚑",
-}
+_MARKED = (*_SWAPS, on.StrategySwitched, on.AgentPaused, on.TaskFailed, on.Escalated)
 
 
 class Activity:
@@ -247,7 +242,7 @@ class Activity:
             subject = event.subject
         else:
             return
-        self.marks.append(ActivityMark(event.at_ms, _MARKS[type(event)], subject))
+        self.marks.append(ActivityMark(event.at_ms, MARKS[event.type], subject))
 
     def sample_queues(self, at_ms: int, waiting: int, waiting_of: Mapping[str, int]) -> None:
         """Sample the total length of all queues once per slot, and each queue once per second."""
@@ -269,7 +264,7 @@ _COUNTS: dict[type[Event], Callable[[Activity, Any], None]] = {
     on.AgentRemoved: lambda self, event: self._forget(event.agent_id),
     on.SupervisorRemoved: lambda self, event: self._forget(event.supervisor_id),
     **dict.fromkeys(on.ATTEMPT_ENDS, Activity._end),
-    **dict.fromkeys(_MARKS, Activity._mark),
+    **dict.fromkeys(_MARKED, Activity._mark),
 }
 
 

@@ -11,6 +11,7 @@ from dashboard.views.drawing.lines import Span, join_spans
 from dashboard.views.drawing.plots import bar, spark
 from dashboard.views.measures.activity import SLOT_MS, SLOTS, Activity
 from dashboard.views.measures.attempts import Lane
+from dashboard.views.words.glyphs import MARK_TONES
 from engine.core.queries.team.tree import agents_of
 from engine.core.state import State
 
@@ -23,7 +24,6 @@ METER = 10
 _BRIGHT_CELLS = 3
 """Cells at the right end that are brighter."""
 _BASE = spark([0.0, 0.0], 1, full_value=1.0)
-_TONES = {"◆": "accent", "◇": "accent", "‖": "paused", "✕": "error", "⚑": "attention"}
 _RANKS = "✕⚑◆◇‖"
 """Precedence of marks that share a cell."""
 
@@ -172,7 +172,7 @@ def meter_spans(samples: Samples, marks: Mapping[int, str]) -> tuple[Span, ...]:
 
 def _meter_cell(place: int, cells: int, dots: str, samples: Samples, marks: Mapping[int, str]) -> tuple[str, str]:
     if place in marks:
-        return marks[place], _TONES[marks[place]]
+        return marks[place], MARK_TONES[marks[place]]
     pair = slice(2 * place, 2 * place + 2)
     busy, waited = sum(samples.busy[pair]), sum(samples.waited[pair])
     if busy and not (waited > busy and dots == _BASE):  # too little work is not visible beside the waiting
@@ -188,7 +188,7 @@ def lane_spans(samples: Samples, marks: Mapping[int, str]) -> tuple[Span, ...]:
 
 def _lane_cell(place: int, cells: int, samples: Samples, marks: Mapping[int, str]) -> tuple[str, str]:
     if place in marks:
-        return marks[place], _TONES[marks[place]]
+        return marks[place], MARK_TONES[marks[place]]
     if samples.busy[place] > 0:
         return bar(samples.busy[place], max_level=7), "busy" if place >= cells - _BRIGHT_CELLS else "busy-before"
     if samples.waited[place] > 0:

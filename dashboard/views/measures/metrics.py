@@ -16,6 +16,7 @@ from dashboard.views.drawing.lines import BLANK, Line, Span, cell_width, hairlin
 from dashboard.views.drawing.plots import axis_top, plot
 from dashboard.views.measures.activity import Activity, AttemptEnd, AttemptSpend
 from dashboard.views.measures.attempts import parts_of
+from dashboard.views.measures.queues import lengths_by_sample
 from dashboard.views.measures.strip import RATE_S
 from dashboard.views.measures.usage import is_metered
 from dashboard.views.words.amounts import count, duration, median, p95, pluralize, short_money
@@ -23,6 +24,7 @@ from dashboard.views.words.amounts import countdown as left_of
 from engine.core.state import State
 
 WINDOWS_MS: Mapping[str, int] = {"1 m": 60_000, "5 m": 300_000, "1 h": 3_600_000, "24 h": 86_400_000}
+PLOT_COUNT = 6
 LABEL_WIDTH = 7
 """Cells of the labels of an axis."""
 TITLE_MARGIN = 7
@@ -217,8 +219,9 @@ def draw_plots(
         large: Index of the only plot to show; None shows as many as fit.
     """
     across, down = grid(width, height)
-    queue = _queue(activity, series, now_ms, member)
-    waiting = max(0, int(queue[-1])) if waiting is None else waiting
+    samples = activity.queued if member is None else activity.queues.samples_of(member)
+    queue = lengths_by_sample(samples, now_ms, series.each_ms, len(series.done))
+    waiting = max(0, queue[-1]) if waiting is None else waiting
     plots = _plots(series, queue, waiting, state, len(state.agents) if agents is None else agents)
     if large is not None:
         plots, across, down = [plots[large % len(plots)]], 1, 1
@@ -231,11 +234,6 @@ def draw_plots(
             [_draw_plot(plot, wide[place] - 1, tall, series, end) for place, plot in enumerate(row_plots)]
         )
     return lines
-
-
-def plot_count() -> int:
-    """Return the number of plots."""
-    return 6
 
 
 def _plots(series: Series, queue: Sequence[float], waiting: int, state: State, agents: int) -> list[_Plot]:
@@ -288,18 +286,6 @@ def _plain_plot(title: str, value: str, values: Sequence[float], below: str, ton
     top = axis_top(max(values, default=0) or 1)
     upper, middle = (f"{tick:,.0f}" if tick == round(tick) else f"{tick:g}" for tick in (top, top / 2))
     return _Plot(title, value, values, (upper, middle, "0"), top, below, tones)
-
-
-def _queue(activity: Activity, series: Series, now_ms: int, member: str | None) -> list[float]:
-    """Return queue lengths by sample; -1, for unknown, before the first one."""
-    samples, each_ms = len(series.done), series.each_ms
-    first = now_ms // each_ms - samples + 1
-    lengths = [-1.0] * samples
-    for at_ms, waiting in activity.queued if member is None else activity.queues.samples_of(member):
-        place = at_ms // each_ms - first
-        if 0 <= place < samples:
-            lengths[place:] = [float(waiting)] * (samples - place)
-    return lengths
 
 
 def _draw_plot(spec: _Plot, width: int, height: int, series: Series, end: str) -> list[Line]:

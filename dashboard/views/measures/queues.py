@@ -1,7 +1,7 @@
 """Queue lengths in the last minutes: a sample per second for every member with waiting tasks."""
 
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from engine.core.queries.team.tree import supervisors_from
 from engine.core.state import State
@@ -23,6 +23,24 @@ def waiting_of(state: State) -> Counter[str]:
         for supervisor in supervisors_from(state, supervisor_id):
             out[supervisor.id] += length
     return out
+
+
+def lengths_by_sample(lengths: Sequence[tuple[int, int]], now_ms: int, each_ms: int, samples: int) -> list[int]:
+    """Return the length of a queue in samples up to now; a missing one repeats the previous one, -1 before the first.
+
+    Args:
+        lengths: UTC milliseconds and length, the oldest first.
+    """
+    result, left = [-1] * samples, samples
+    first = now_ms // each_ms - samples + 1
+    for at_ms, length in reversed(lengths):
+        place = max(0, at_ms // each_ms - first)
+        if place < left:
+            result[place:left] = [length] * (left - place)
+            left = place
+        if not left:
+            break
+    return result
 
 
 class QueueHistory:

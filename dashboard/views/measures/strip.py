@@ -7,6 +7,7 @@ from dashboard.views.drawing.lines import Line, Span, cell_width, fit_spans
 from dashboard.views.drawing.plots import meter, spark
 from dashboard.views.measures.activity import SLOT_MS, Activity
 from dashboard.views.measures.digest import Digest
+from dashboard.views.measures.queues import lengths_by_sample
 from dashboard.views.measures.usage import is_metered
 from dashboard.views.words.amounts import duration, money, p95
 from engine.core.queries.money.budget import budgets
@@ -57,7 +58,8 @@ def _parts(state: State, counts: Digest, activity: Activity, now_ms: int, wide: 
     done = activity.attempts.team.done.sums(now_ms, seconds, SLOTS_PER_SAMPLE)
     metered = is_metered(state)
     tokens = activity.tokens.sums(now_ms, seconds, SLOTS_PER_SAMPLE) if metered else done
-    waiting = _lengths(activity, now_ms, seconds)
+    lengths = lengths_by_sample(activity.queued, now_ms, SLOTS_PER_SAMPLE * SLOT_MS, seconds)
+    waiting = [length for length in lengths if length >= 0]
     errors, share = _errors(activity, now_ms, seconds)
     failing = "error" if share else "muted"
     return [
@@ -85,20 +87,6 @@ def _rate(samples: Sequence[int]) -> float:
     """Return the rate per second over the last complete samples."""
     over = samples[-RATE_S - 1 : -1]
     return sum(over) / (len(over) * SLOTS_PER_SAMPLE * SLOT_MS / 1000) if over else 0.0
-
-
-def _lengths(activity: Activity, now_ms: int, seconds: int) -> list[int]:
-    """Return the total queue length by second; a missing sample repeats the previous one, none before the first."""
-    each_ms, lengths, left = SLOTS_PER_SAMPLE * SLOT_MS, [0] * seconds, seconds
-    first = now_ms // each_ms - seconds + 1
-    for at_ms, length in reversed(activity.queued):
-        place = max(0, at_ms // each_ms - first)
-        if place < left:
-            lengths[place:left] = [length] * (left - place)
-            left = place
-        if not left:
-            break
-    return lengths[left:]
 
 
 def _errors(activity: Activity, now_ms: int, seconds: int) -> tuple[list[int], float]:

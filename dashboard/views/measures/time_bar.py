@@ -11,22 +11,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dashboard.views.event_log import Entry
+from dashboard.views.words.glyphs import MARK_TONES, MARKS
 from store.journals.records import EventSpan
 
-MARKS = {
-    "agent_swapped": "◆",
-    "swap_rolled_back": "◆",
-    "strategy_switched": "◇",
-    "task_failed": "✕",
-    "agent_paused": "‖",
-    "supervisor_paused": "‖",
-    "run_paused": "‖",
-    "escalated": "⚑",
-    "run_submitted": "▸",
-}
-"""Signs by kinds of events; a failed task only once it is not retried."""
-TONES = {"◆": "accent", "◇": "accent", "✕": "error", "‖": "paused", "⚑": "attention", "▸": "muted"}
-"""Styles of the signs; of equally rare signs, the first one wins a column."""
+TONES = {**MARK_TONES, MARKS["run_submitted"]: "muted"}
+"""Styles of the marks; of equally rare marks, the first one wins a column."""
 LEGEND = (("◆", "swap"), ("◇", "strategy"), ("✕", "failure"), ("⚑", "person"))
 EMPTY_CELL = "·"
 _BLOCKS = " ▁▂▃▄▅▆▇█"

@@ -12,13 +12,14 @@ from dashboard.views.timeline.axis import FOLD, Axis, column_sums, cut_axis, slo
 from dashboard.views.timeline.lanes import Lanes
 from dashboard.views.timeline.rows import LaneRow
 from dashboard.views.words.amounts import clock, countdown, duration, median
+from dashboard.views.words.glyphs import MARK_TONES
 from engine.core.state import State
 
 FIGURES_MIN_WIDTH = 100
 """Minimum columns for BUSY and P50 at the right."""
 _MIN_NAME_WIDTH, _MAX_NAME_WIDTH, _NAME_SHARE = 18, 40, 6
 _FIGURES_WIDTH = 17
-_SIGN_TONES = {"◆": "accent", "◇": "accent", "✕": "error", "‖": "paused", "⚑": "attention", "▸": "accent", "✓": "done"}
+_SIGN_TONES = {**MARK_TONES, "✓": "done"}
 _SIGNS_BY_RARITY = "✓▸‖◇◆✕⚑"
 """Precedence of signs that share a column, the last one first."""
 SUM_HEIGHT = 5

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from dashboard.views.measures.attempts import AttemptCounter, SlotCounts
+from dashboard.views.words.glyphs import MARKS
 from store.journals.records import Record
 
 SLOTS = 1_024
@@ -40,15 +41,8 @@ ENDS = {
 }
 _FAILED = {"attempt_failed", "attempt_lost"}
 """Kinds of ends that a question may follow."""
-_SIGNS = {
-    "agent_swapped": "◆",
-    "swap_rolled_back": "◆",
-    "strategy_switched": "◇",
-    "agent_paused": "‖",
-    "supervisor_paused": "‖",
-    "escalated": "⚑",
-    "run_submitted": "▸",
-    "run_finished": "✓",
+_SIGNS = {kind: mark for kind, mark in MARKS.items() if kind not in ("task_failed", "run_paused")} | {
+    "run_finished": "✓"
 }
 _PARKING = {"attempt_parked", "delegated", "call_rejoined"}
 KINDS = frozenset(

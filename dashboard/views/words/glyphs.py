@@ -75,6 +75,21 @@ EVENT: dict[str, tuple[str, str]] = {
     "task_failed_over": ("↻", "draining"),
 }
 _OTHER_EVENT = ("·", "muted")
+_RARE_EVENTS = (
+    "agent_swapped",
+    "swap_rolled_back",
+    "strategy_switched",
+    "task_failed",
+    "agent_paused",
+    "supervisor_paused",
+    "run_paused",
+    "escalated",
+    "run_submitted",
+)
+MARKS: dict[str, str] = {kind: EVENT[kind][0] for kind in _RARE_EVENTS}
+"""Marks of rare events in time bars, meters and lanes, by kind."""
+MARK_TONES: dict[str, str] = dict(EVENT[kind] for kind in _RARE_EVENTS)
+"""Their tones, by mark."""
 
 
 def event_glyph(kind: str, event: Event) -> tuple[str, str]:
