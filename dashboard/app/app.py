@@ -414,9 +414,9 @@ class QuarterdeckApp(Deck):
 
     def _arrive(self, frame: Frame, filtered: str | None, selected: str | None) -> None:
         if filtered is not None:
-            frame.filter(filtered)
+            frame.finding.seek(filtered)
         if selected is not None and isinstance(frame, TableScreen):
-            frame.filter("")
+            frame.finding.seek("")
             frame.table.select(selected)
 
     async def on_key(self, event: events.Key) -> None:

@@ -17,7 +17,6 @@ from engine.core.state import State
 
 if TYPE_CHECKING:
     from dashboard.deck.deck import Deck
-    from dashboard.frame.page_screen import PageScreen
 
 
 class UnknownScreen(NoPlace):
@@ -84,18 +83,16 @@ def place_of(deck: "Deck") -> Place:
     """Return the current place of a dashboard, ignoring dialogs."""
     past = deck.view.past
     seq = past.seq if past is not None and not past.speed else None
-    from dashboard.frame.page_screen import PageScreen  # no first frame waits for what draws pages
-
     for screen in reversed(deck.screen_stack):
-        if isinstance(screen, PageScreen) and _kind_of(screen) in pages():
+        if isinstance(screen, Frame) and not screen.PLACE and _kind_of(screen) in pages():
             return Place(_kind_of(screen), screen.subject_id, seq=seq)
         if isinstance(screen, Frame) and screen.PLACE:
             key = _selected(screen)
-            return Place(screen.PLACE, "" if "?" in key else key, screen.needle, seq)
+            return Place(screen.PLACE, "" if "?" in key else key, screen.finding.needle, seq)
     return Place(HOME, seq=seq)
 
 
-def _kind_of(screen: "PageScreen") -> str:
+def _kind_of(screen: Frame) -> str:
     """Return the kind of a page, which is the name of its file."""
     return type(screen).__module__.rpartition(".")[2]
 

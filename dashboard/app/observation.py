@@ -14,14 +14,12 @@ def observe(app: Deck, last: TourContext) -> TourContext:
         return last._replace(help=True)
     if not isinstance(screen, Frame) or not screen.is_there:
         return last
-    from dashboard.frame.page_screen import PageScreen  # no first frame waits for what draws pages
-
     prompt = screen.query_one(Prompt)
     return TourContext(
         screen.PLACE,
-        isinstance(screen, PageScreen),
+        not screen.PLACE,
         screen.id_at_cursor(),
         app.past.is_shown,
         prompt.is_open and prompt.purpose == "filter",
-        screen.needle,
+        screen.finding.needle,
     )

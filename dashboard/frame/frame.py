@@ -28,23 +28,24 @@ from dashboard.actions import (
 from dashboard.actions.action import CommandLine
 from dashboard.deck.live_screen import LiveScreen, is_on_top, replay_keys, set_breakpoints
 from dashboard.deck.places import tabs
+from dashboard.frame.finding import RowFilter, WordSearch
 from dashboard.frame.sizing import SIZE_KEYS, Grip, PaneSizes
 from dashboard.frame.surroundings import Header, HealthStrip, Keys, Tabs, TipLine, TourCard
 from dashboard.user.key_labels import key_at, sign_of
 from dashboard.user.settings import settings_path_text
 from dashboard.views.changes.outcomes import UNDO_HINTS
-from dashboard.views.changes.targets import Target
+from dashboard.views.changes.targets import Target, target_of
+from dashboard.views.drawing.raw import object_of
 from dashboard.views.drawing.rows import AnyColumn, Cell
 from dashboard.views.past import play_keys
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.absent import untouchable
 from dashboard.views.words.amounts import pluralize
-from dashboard.views.words.filter_words import HINT, suggestions
-from dashboard.views.words.filters import last_token, parse_partial_filter
 from dashboard.views.words.keyed import fill_keys
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane
+from dashboard.widgets.panel import Panel
 from dashboard.widgets.picks import Picks
 from dashboard.widgets.prompt import Prompt, Purpose
 from dashboard.widgets.spots import Spot, spots_of
@@ -71,8 +72,8 @@ class Frame(LiveScreen, Screen[None]):
     """Name of its tab; empty for pages, which open above a tab."""
     KEYS: ClassVar[tuple[OwnKey, ...]] = ()
     """Keys that the last line names, the most useful first."""
-    ASKS: ClassVar[Cell] = Cell("/ filter", "faint")
-    """Label of the key `/` on this screen, beside the tabs."""
+    FINDS: ClassVar[bool] = False
+    """Whether `/` finds words in the panes, in place of filtering rows."""
     HEADINGS: ClassVar[tuple[AnyColumn, ...]] = ()
     """Headings of figures outside of tables, for the help to explain."""
     GRIPS: ClassVar[tuple[Grip, ...]] = ()
@@ -85,12 +86,12 @@ class Frame(LiveScreen, Screen[None]):
         Binding("escape", "back", "back", show=False),
     ]
 
-    def __init__(self) -> None:
+    def __init__(self, subject_id: str = "") -> None:
         super().__init__()
+        self.subject_id = subject_id
+        """The object of a page; empty for a place."""
         self.has_begun, self.typed_ahead = False, []
-        self.is_typing = False
-        """Whether it is being redrawn because of a letter typed into the filter line."""
-        self.needle = ""
+        self.finding = WordSearch(self, self.filtered) if self.FINDS else RowFilter(self, self.filtered)
         self.sizes = PaneSizes(self, self.GRIPS, self.update_now)
         self._laid_out_for: Size | None = None
 
@@ -120,7 +121,8 @@ class Frame(LiveScreen, Screen[None]):
         self.update_view(self.deck.view)
 
     def target(self) -> Target | None:
-        """Return the object under the cursor."""
+        """Return the object under the cursor, or of the page."""
+        return target_of(self.state, self.subject_id) if self.subject_id else None
 
     def selected_key(self) -> str:
         """Return the key of the row under the cursor."""
@@ -155,7 +157,7 @@ class Frame(LiveScreen, Screen[None]):
         if not self.is_there:
             return
         self.update_body(view)  # first: the frame shows how many rows it has
-        if self.is_typing:
+        if self.finding.is_typing:
             self._show_tabs()
             self.key_frames.call_after(self._update_surroundings)
         else:
@@ -166,12 +168,19 @@ class Frame(LiveScreen, Screen[None]):
             self.update_surroundings(self.deck.view)
 
     def _show_tabs(self) -> None:
-        needle = [Cell(f"/ {self.needle}", "accent")] if self.needle else []
-        self.query_one(Tabs).show_place(_place_of(self), [*needle, *self.facts(), *([] if needle else [self.ASKS])])
+        needle, label = self.finding.needle, self.finding.LABEL
+        facts = [Cell(f"/ {needle}", "accent"), *self.facts()] if needle else [*self.facts(), label]
+        self.query_one(Tabs).show_place(_place_of(self), facts)
 
     def update_body(self, view: ViewState) -> None:
         """Redraw the body, and whatever the screen derives for it."""
+        self.finding.highlight()
         self.show(view)
+
+    def show_body(self) -> None:
+        """Redraw the body from the current view, if it is there."""
+        if self.is_there:
+            self.show(self.deck.view)
 
     def update_surroundings(self, view: ViewState) -> None:
         """Redraw everything around the body."""
@@ -213,7 +222,7 @@ class Frame(LiveScreen, Screen[None]):
         prompt = self.query_one(Prompt)
         if prompt.is_open and prompt.purpose == "command" and prompt.text:
             return Cell(_command_advice(prompt.text, self.state), "muted")
-        if prompt.is_open and prompt.purpose == "filter" and (cell := self._filter_advice(prompt.text)).text:
+        if prompt.is_open and prompt.purpose == "filter" and (cell := self.finding.advise(prompt.text)).text:
             return cell
         return self.deck.messages.current or view.banner or self.deck.tour.offer
 
@@ -223,6 +232,9 @@ class Frame(LiveScreen, Screen[None]):
 
     def id_at_cursor(self, *, whole: bool = False) -> str:
         """Return the id, or the seq, of the object under the cursor; of the page itself if `whole`."""
+        if self.subject_id:
+            chosen = self.focused.selected if isinstance(self.focused, Panel) and not whole else ""
+            return chosen if chosen.isdigit() or object_of(self.state, chosen) is not None else self.subject_id
         if isinstance(self.focused, Picks) and self.focused.chosen:
             return self.focused.chosen.removeprefix("event:")
         table = self._table()
@@ -261,14 +273,17 @@ class Frame(LiveScreen, Screen[None]):
 
     def path_title(self, view: ViewState) -> str:
         """Return what it is called in the path to the pages above it."""
-        return self.PLACE
+        if self.PLACE:
+            return self.PLACE
+        subject_id = self.subject_id
+        if subject_id.isdigit():
+            return f"event {subject_id}"
+        name = view.names.of(subject_id)
+        is_member = subject_id in view.state.agents or subject_id in view.state.supervisors
+        return name if is_member or name == subject_id else f"{subject_id} {name}"
 
     def _completed(self, purpose: Purpose, line: str) -> list[str]:
-        return completions(line, self.state) if purpose == "command" else self._suggested(line)
-
-    def _suggested(self, line: str) -> list[str]:
-        """Return complete filters that begin with a line."""
-        return suggestions(line, self.state)
+        return completions(line, self.state) if purpose == "command" else self.finding.suggest(line)
 
     def on_mount(self) -> None:
         self.sizes.apply()
@@ -295,7 +310,7 @@ class Frame(LiveScreen, Screen[None]):
         elif event.bar.id == "keys":
             # Through the app: a key that a screen posts does not bubble beyond that screen.
             self.app.call_later(self.app.simulate_key, key_at(cell.lead.strip(), event.x))
-        elif cell == self.ASKS:
+        elif cell == self.finding.LABEL:
             self.action_prompt("filter")
         elif cell.tone == "badge":
             BY_NAME["who needs me"].call(self, CommandLine())
@@ -322,55 +337,39 @@ class Frame(LiveScreen, Screen[None]):
             action.call(self, command_line)
 
     def action_prompt(self, purpose: Purpose) -> None:
-        self.query_one(Prompt).open(purpose, "" if purpose == "command" else self.needle)
+        self.query_one(Prompt).open(purpose, "" if purpose == "command" else self.finding.initial_text())
 
     def action_back(self) -> None:
         """Clear the marks, else the filter, else close the page."""
         if self.marked_keys():
             self.unmark()
-        elif self.needle:
-            self.filter("")
+        elif self.finding.needle:
+            self.finding.seek("")
         elif not self.PLACE and is_on_top(self):
             self.app.pop_screen()
 
-    def filter(self, needle: str) -> None:
-        """Show only rows that match."""
-        self.needle = needle
+    def filtered(self, is_new: bool) -> None:
+        """Redraw after the filter was applied."""
         self.update_view(self.deck.view)
-
-    def filter_typed(self, needle: str) -> None:
-        """Filter by an unfinished line: redraw rows and their number at once, the rest after the frame of the key."""
-        self.is_typing = True
-        try:
-            self.filter(needle)
-        finally:
-            self.is_typing = False
 
     def _prompt_typed(self, purpose: str, text: str) -> None:
         if purpose == "filter":
-            self.filter_typed(text)
+            self.finding.seek_typed(text)
         else:
             self.update_view(self.deck.view)
         self.query_one(Prompt).after_key(self.key_frames.paint)
 
-    def _filter_advice(self, text: str) -> Cell:
-        """Return the error of an unfinished filter, else its completions."""
-        if fault := parse_partial_filter(text.strip()).fault:
-            return Cell(fault, "warn")
-        ways = "  ".join(last_token(way) for way in suggestions(text, self.state)[:12])
-        return Cell(ways or ("" if text else HINT), "muted")
-
     def on_prompt_given(self, event: Prompt.Given) -> None:
         self._close_prompt()
         if event.purpose == "filter":
-            self.filter(event.text)
+            self.finding.confirm(event.text)
         elif event.text.strip():
             self.perform(event.text)
 
     def on_prompt_left(self, event: Prompt.Left) -> None:
         prompt = self.query_one(Prompt)
         if prompt.is_open and prompt.purpose == "filter":
-            self.filter("")
+            self.finding.seek("")
         self._close_prompt()
 
     def _close_prompt(self) -> None:

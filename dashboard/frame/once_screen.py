@@ -1,26 +1,33 @@
 """A page whose text is made once, in a thread: an event, a comparison, a replay."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from dashboard.frame.finding_screen import FindingScreen
+from textual.widget import Widget
+
+from dashboard.frame.frame import Frame
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.view_state import ViewState
+from dashboard.widgets.pane import Pane
 from engine.core.errors import CoreError
 from store import StoreError
 
 
-class OnceScreen(FindingScreen):
+class OnceScreen(Frame):
     """Shows the cells that `build_cells` returns."""
 
+    FINDS = True
     WAITING: ClassVar[str] = "…"
     """Shown until they are built."""
     ERRORS: ClassVar[tuple[type[Exception], ...]] = (StoreError, CoreError)
     """Exceptions of `build_cells` that the page shows."""
 
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
+    def __init__(self, subject_id: str) -> None:
+        super().__init__(subject_id)
         self._cells: Sequence[Cell] = (Cell(self.WAITING, "muted"),)
+
+    def body(self) -> Iterable[Widget]:
+        yield Pane(id="body")
 
     def build_cells(self, now_ms: int) -> Sequence[Cell]:
         """Return the paragraphs of the page; called in a thread."""
@@ -42,4 +49,4 @@ class OnceScreen(FindingScreen):
         self.update_now()
 
     def show(self, view: ViewState) -> None:
-        self.pane.show(self._cells)
+        self.query_one("#body", Pane).show(self._cells)

@@ -7,23 +7,27 @@ from textual.binding import Binding
 from textual.geometry import Size
 from textual.widget import Widget
 
-from dashboard.frame.finding_screen import FindingScreen
+from dashboard.frame.frame import Frame
+from dashboard.frame.page_reading import PageReading
 from dashboard.views.arrangement import PANE_MIN_COLUMNS
 from dashboard.views.drawing.lines import Line
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.agent_says import event_lines
 from dashboard.views.facts.step_table import LIVE, step_lines
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.names import Names
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
+from store import Reader
 
 PROMPT_KEY = Binding("p", "prompt_pane", "prompt", show=False)
 """Key of pages that show a prompt; in the past the key plays instead."""
 
 
-class PanelsScreen(FindingScreen):
+class PanelsScreen(Frame):
     """Facts above, panes below. Steps unfold on enter; other lines open what they are about."""
 
+    FINDS = True
     FIRST: ClassVar[str] = ""
     """Id of the pane that has the focus."""
     PROMPT: ClassVar[str] = ""
@@ -35,8 +39,9 @@ class PanelsScreen(FindingScreen):
     PanelsScreen #facts { height: 3; max-height: 40%; background: $surface; }
     """
 
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
+    def __init__(self, subject_id: str) -> None:
+        super().__init__(subject_id)
+        self.reading = PageReading(self, self.read, self.show_body, self.task_needing_input)
         self.unfolded: set[str] = set()
         """Unfolded steps, by the seq of their event."""
         self._line_cache: dict[str, tuple[object, list[Line]]] = {}
@@ -50,6 +55,23 @@ class PanelsScreen(FindingScreen):
     def is_stacked(self) -> bool:
         """Whether the panes are stacked because the screen is narrow."""
         return self.size.width < PANE_MIN_COLUMNS
+
+    def read(self, reader: Reader, view: ViewState) -> list[Entry]:
+        """Read the events of the object, the newest last."""
+        raise NotImplementedError
+
+    def task_needing_input(self, view: ViewState) -> str | None:
+        """Return the task whose input must be read from the journal because the state has dropped it, if any."""
+        return None
+
+    def draw(self, view: ViewState) -> None:
+        """Redraw with the available data; missing texts that were requested from `texts` are read next."""
+        raise NotImplementedError
+
+    def show(self, view: ViewState) -> None:
+        self.reading.begin(view)
+        self.draw(view)
+        self.reading.proceed(view)
 
     def steps(self) -> Sequence[Entry]:
         """The steps that the page lists."""
@@ -102,7 +124,7 @@ class PanelsScreen(FindingScreen):
 
     def cached_event_lines(self, names: Names, width: int, *, agent_id: str = "") -> list[Line]:
         """Return the events of the page as sentences."""
-        of = (self.entries, width, names, names.renames)
+        of = (self.reading.entries, width, names, names.renames)
         return self.cached_lines("events", of, lambda: event_lines(of[0], names, width, agent_id=agent_id))
 
     def follow_text(self, task_id: str | None) -> str:

@@ -10,6 +10,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from dashboard.frame.frame import Frame
+from dashboard.frame.journal_reading import JournalReading
 from dashboard.frame.sizing import MIN_HEIGHT, Grip, PaneSizes
 from dashboard.views.changes.targets import Target, target_of
 from dashboard.views.drawing.row_pane import RowDetails, draw_details
@@ -67,6 +68,10 @@ class TableScreen(Frame):
     """Whether that pane takes all lines that the rows leave free, on low screens too; for rows that seldom come and go,
     because the pane moves with their number.
     """
+    KINDS: ClassVar[tuple[str, ...]] = ()
+    """Kinds of the events that are read from the journal."""
+    MAX_ENTRIES: ClassVar[int] = 2_000
+    """How many of the newest events are read."""
     DEFAULT_CSS = """
     TableScreen #below { height: 45%; display: none; }
     """
@@ -75,6 +80,7 @@ class TableScreen(Frame):
     def __init__(self) -> None:
         super().__init__()
         self.sizes = TableSizes(self, self.GRIPS, self.update_now)
+        self.reading = JournalReading(self, self.KINDS, self.MAX_ENTRIES, self._show_read)
         self.sorting = Sorting(self.first_order)
         """How the rows are sorted."""
         self.due_ms = 0
@@ -112,6 +118,8 @@ class TableScreen(Frame):
         return self.query_one("#body", Table)
 
     def show(self, view: ViewState) -> None:
+        if self.KINDS:
+            self.reading.update(view)
         if not view.is_due(self.due_ms):
             return
         listing = self.sorted(self.listing(view))
@@ -119,7 +127,7 @@ class TableScreen(Frame):
             listing = replace(listing, empty=tuple(line for line in listing.empty if OFFER not in line))
         if view.situation.opening:
             listing = replace(listing, empty=reading_message(view.situation))
-        elif view.past is not None and not self.needle and listing.empty:
+        elif view.past is not None and not self.finding.needle and listing.empty:
             listing = replace(listing, empty=empty_in_past(listing.empty, view.past))
         elif self.is_held:
             listing = reorder(listing, self.table.rows.keys)
@@ -130,10 +138,15 @@ class TableScreen(Frame):
         self.table.head(title_of(self.sorting.order, self.HEADS), UP if self.sorting.is_reversed else DOWN)
         self.table.show(listing, view.wall_ms)
         self.due_ms = view.wall_ms + (self._total // ROWS_PER_MS if self._total > LONG_LISTING_ROWS else 0)
-        if self.is_typing:
+        if self.finding.is_typing:
             self.key_frames.call_after(self._redraw_parts)
         else:
             self._show_below(view)
+
+    def _show_read(self, is_first: bool) -> None:
+        if is_first or len(self.reading.entries) < LONG_LISTING_ROWS:  # a long listing waits until it is due
+            self.due_ms = 0
+            self.update_now()
 
     def _redraw_parts(self) -> None:
         if self.is_there:
@@ -226,15 +239,15 @@ class TableScreen(Frame):
         self.due_ms = 0
         self.table.placed = False
 
-    def filter(self, needle: str) -> None:
-        if needle != self.needle:
+    def filtered(self, is_new: bool) -> None:
+        if is_new:
             self.table.placed = False
         self.due_ms = 0
-        super().filter(needle)
+        super().filtered(is_new)
 
     def action_back(self) -> None:
         """Clear the marks, else the filter, else the held order, else do as every screen."""
-        if not self.marked_keys() and not self.needle and self.is_held:
+        if not self.marked_keys() and not self.finding.needle and self.is_held:
             self.release()
             self.update_view(self.deck.view)
         else:
@@ -244,8 +257,10 @@ class TableScreen(Frame):
         marked = len(self.marked_keys())
         facts = [Cell(f"▪ {marked:,} marked", "accent")] if marked else []
         facts += [Cell("order held, esc releases it", "muted")] if self.is_held else []
-        facts += [Cell(f"{self._shown_count:,} of {self._total:,}", "muted")] if self.needle else []
-        return [*facts, Cell(f"sorted: {self.sorting.label}", "muted")] if self.sorting.order else facts
+        facts += [Cell(f"{self._shown_count:,} of {self._total:,}", "muted")] if self.finding.needle else []
+        facts += [Cell(f"sorted: {self.sorting.label}", "muted")] if self.sorting.order else []
+        read = f"{len(self.reading.entries):,}{'+' if self.reading.is_full else ''} read"
+        return [*facts, Cell(read, "muted")] if self.KINDS else facts
 
     def action_sort(self, by: int) -> None:
         """Sort by the next or previous order; without `ORDERS`, by the next or previous column.

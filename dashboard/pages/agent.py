@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
-from dashboard.frame.page_screen import HISTORY
+from dashboard.frame.page_reading import HISTORY
 from dashboard.frame.panels_screen import PROMPT_KEY, PanelsScreen
 from dashboard.frame.sizing import Grip
 from dashboard.reading.newest import Newest
@@ -88,8 +88,8 @@ class AgentScreen(PanelsScreen):
     }
     """
 
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
+    def __init__(self, subject_id: str) -> None:
+        super().__init__(subject_id)
         self._task_id: str | None = None
         self._own, self._of_task = Newest(HISTORY), Newest(STEPS)
 
@@ -101,24 +101,24 @@ class AgentScreen(PanelsScreen):
         yield Horizontal(left, middle, right, id="body")
 
     def steps(self) -> Sequence[Entry]:
-        return steps_among(self.entries, self._task_id)
+        return steps_among(self.reading.entries, self._task_id)
 
     def on_panel_moved(self, event: Panel.Moved) -> None:
         if event.panel.id in ("steps", "says"):
             self.update_view(self.deck.view)
 
     def draw(self, view: ViewState) -> None:
-        agent = view.state.agents.get(self._key)
+        agent = view.state.agents.get(self.subject_id)
         self.panel("says").edge, self.panel("times").edge = ("", "") if self.is_stacked else ("┬", "├")
         self._task_id = _current_task_id(agent) or self._last_task()
         task = view.state.tasks.get(self._task_id or "")
         steps = self.steps()
         if agent is None:
-            self.show_facts([Line((Span(f" {absence(view.state, self._key)}", "muted"),))])
+            self.show_facts([Line((Span(f" {absence(view.state, self.subject_id)}", "muted"),))])
         else:
             now_ms, activity = view.now_ms, view.activity
             facts = agent_facts(
-                view.state, agent, view.counts, view.live, now_ms=now_ms, activity=activity, events=self.events
+                view.state, agent, view.counts, view.live, now_ms=now_ms, activity=activity, events=self.reading.events
             )
             self.show_facts(agent_page.facts_lines(facts, agent, task, self.size.width, now_ms=now_ms))
         self._show_steps(view, task, steps)
@@ -132,13 +132,15 @@ class AgentScreen(PanelsScreen):
 
     def _last_task(self) -> str | None:
         """Return the task of the newest event with one, else the task shown before."""
-        task_ids = (getattr(entry.event, "task_id", None) for entry in reversed(self.entries))
+        task_ids = (getattr(entry.event, "task_id", None) for entry in reversed(self.reading.entries))
         return next((task_id for task_id in task_ids if task_id), self._task_id)
 
     def _show_steps(self, view: ViewState, task: Task | None, steps: Sequence[Entry]) -> None:
         pane = self.panel("steps")
         if not steps and not self._live_steps(view, task, 1, pane.wide):
-            pane.fill("EVENTS", self.cached_event_lines(view.names, pane.wide, agent_id=self._key), right="enter opens")
+            pane.fill(
+                "EVENTS", self.cached_event_lines(view.names, pane.wide, agent_id=self.subject_id), right="enter opens"
+            )
             return
         lines = self.step_lines(pane.wide) + self._live_steps(view, task, len(steps) + 1, pane.wide)
         attempt = f" of attempt {task.attempts}" if task is not None else ""
@@ -155,14 +157,14 @@ class AgentScreen(PanelsScreen):
             view.state,
             task,
             self._task_id,
-            self.entries,
+            self.reading.entries,
             view.counts,
             view.live,
             width=pane.wide,
             now_ms=view.now_ms,
         )
         title, lines = section.title, section.lines
-        agent = view.state.agents.get(self._key)
+        agent = view.state.agents.get(self.subject_id)
         if not lines and agent is not None:
             title, lines = "SPEC", agent_page.spec_section(view.state.spec_of(agent), pane.wide)
         pane.fill(title, lines, right=self.follow_text(self._task_id if section.grows else None))
@@ -173,8 +175,8 @@ class AgentScreen(PanelsScreen):
             return
         chosen = self._chosen(steps)
         upto = steps if chosen is None else steps[: chosen + 1]
-        task_input = self.inputs.get(self._task_id or "", "")
-        messages = prompt_of(view.state, task, upto, self.parts, self.texts, request=task_input)
+        task_input = self.reading.inputs.get(self._task_id or "", "")
+        messages = prompt_of(view.state, task, upto, self.reading.parts, self.reading.texts, request=task_input)
         title = "PROMPT" if any(message.role == "system" for message in messages) or steps else "INPUT"
         if self.has_class("-prompt"):
             lines = prompt_lines(messages, pane.wide) if messages else _NO_PROMPT
@@ -192,7 +194,7 @@ class AgentScreen(PanelsScreen):
         state, now_ms = view.state, view.now_ms
         ended_tasks = [
             ended_task
-            for ended_task in ended_tasks_in(self.entries[::-1], view.names)
+            for ended_task in ended_tasks_in(self.reading.entries[::-1], view.names)
             if ended_task.agent_id == agent.id
         ][:MAX_LAST_TASKS]
         for name, rows in (("times", 3), ("times_right", 7)):
@@ -200,7 +202,7 @@ class AgentScreen(PanelsScreen):
             pane.set_class(not agent.at_work_ms and not ended_tasks and not steps, "-empty")
             if pane.display and pane.size.width:
                 parts = [
-                    agent_page.times_section(agent, self.entries, steps, pane.wide, rows),
+                    agent_page.times_section(agent, self.reading.entries, steps, pane.wide, rows),
                     agent_page.last_section(ended_tasks, pane.wide, now_ms),
                 ]
                 _fill(pane, parts)
@@ -216,18 +218,18 @@ class AgentScreen(PanelsScreen):
         return [
             agent_page.step_section(entry, (chosen or 0) + 1, width, max(6, pane.room // 2)),
             agent_page.error_section(agent, width),
-            agent_page.memory_section(state, agent, self.texts, width),
+            agent_page.memory_section(state, agent, self.reading.texts, width),
             agent_page.tools_section(steps, width),
-            agent_page.conversation_section(state, task, self.texts, width),
+            agent_page.conversation_section(state, task, self.reading.texts, width),
             agent_page.record_section(agent, width),
-            agent_page.generations_section(self.entries, agent, width),
+            agent_page.generations_section(self.reading.entries, agent, width),
         ]
 
     def task_needing_input(self, view: ViewState) -> str | None:
         return None if self._task_id in view.state.tasks else self._task_id
 
     def read(self, reader: Reader, view: ViewState) -> list[Entry]:
-        own = self._own.up_to(view.state.seq, reader, view.names, agent_id=self._key)
+        own = self._own.up_to(view.state.seq, reader, view.names, agent_id=self.subject_id)
         task = view.state.tasks.get(self._task_id or "")
         last = next((entry.event for entry in own[::-1] if getattr(entry.event, "task_id", None)), None)
         run_id, task_id = (getattr(last, "run_id", None), getattr(last, "task_id", None))

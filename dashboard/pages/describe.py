@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from dashboard.frame.finding_screen import FindingScreen
-from dashboard.frame.page_screen import HISTORY
+from dashboard.frame.page_reading import HISTORY
+from dashboard.frame.page_screen import PageScreen
 from dashboard.reading.newest import Newest
 from dashboard.views.drawing.raw import object_of
 from dashboard.views.drawing.rows import Cell
@@ -16,23 +16,23 @@ from dashboard.views.words.names import JournalTexts
 from store import Reader
 
 
-class DescribeScreen(FindingScreen):
+class DescribeScreen(PageScreen):
     """An object in words."""
 
     KEYS = (("esc", "back"), ("y", "JSON"), ("Y", "copy"), ("↑↓", "scroll"))
     _run_id: str | None = None
 
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
+    def __init__(self, subject_id: str) -> None:
+        super().__init__(subject_id)
         self._newest = Newest(HISTORY)
 
     def path_title(self, view: ViewState) -> str:
         return f"{super().path_title(view)} in words"
 
     def page(self, view: ViewState, texts: JournalTexts, history: History) -> Sequence[Cell]:
-        state, key, now_ms = view.state, self._key, view.now_ms
+        state, key, now_ms = view.state, self.subject_id, view.now_ms
         if key in state.agents:
-            activity, events = view.activity, self.events
+            activity, events = view.activity, self.reading.events
             return agent_page(
                 state, key, view.counts, view.live, history, now_ms=now_ms, activity=activity, events=events
             )
@@ -43,7 +43,9 @@ class DescribeScreen(FindingScreen):
         subject = object_of(state, key)
         if subject is not None and key not in state.tasks:
             return entity_page(subject, history)
-        prompt = prompt_of(state, state.tasks.get(key), steps_among(self.entries, key), self.parts, texts)
+        prompt = prompt_of(
+            state, state.tasks.get(key), steps_among(self.reading.entries, key), self.reading.parts, texts
+        )
         return task_page(
             state,
             key,
@@ -52,21 +54,21 @@ class DescribeScreen(FindingScreen):
             texts,
             history,
             now_ms=now_ms,
-            steps=self.events,
+            steps=self.reading.events,
             prompt=prompt_text(prompt),
         )
 
     def read(self, reader: Reader, view: ViewState) -> list[Entry]:
         state, seq = view.state, view.state.seq
-        if self._key in state.agents:
-            return self._newest.up_to(seq, reader, view.names, agent_id=self._key)
-        if self._key in state.runs or state.summary(self._key) is not None:
+        if self.subject_id in state.agents:
+            return self._newest.up_to(seq, reader, view.names, agent_id=self.subject_id)
+        if self.subject_id in state.runs or state.summary(self.subject_id) is not None:
             return []
-        task = state.tasks.get(self._key)
-        if task is None and object_of(state, self._key) is not None:
-            return self._newest.up_to(seq, reader, view.names, value=self._key)
+        task = state.tasks.get(self.subject_id)
+        if task is None and object_of(state, self.subject_id) is not None:
+            return self._newest.up_to(seq, reader, view.names, value=self.subject_id)
         self._run_id = task.run_id if task is not None else self._run_id
-        return self._newest.up_to(seq, reader, view.names, run_id=self._run_id, task_id=self._key)
+        return self._newest.up_to(seq, reader, view.names, run_id=self._run_id, task_id=self.subject_id)
 
 
 PAGE = DescribeScreen

@@ -22,9 +22,9 @@ class DiffScreen(OnceScreen):
         return "what differs"
 
     def build_cells(self, now_ms: int) -> Sequence[Cell]:
-        if self.deck.access.in_browser and any(map(is_path, sides_of(self._key))):
+        if self.deck.access.in_browser and any(map(is_path, sides_of(self.subject_id))):
             return [Cell("not in a browser: a path; moments of this team can be compared, such as 812 900", "error")]
-        return comparison_lines(compare(self.deck.path, self._key, now_ms=now_ms), now_ms=now_ms)
+        return comparison_lines(compare(self.deck.path, self.subject_id, now_ms=now_ms), now_ms=now_ms)
 
 
 PAGE = DiffScreen

@@ -18,8 +18,8 @@ class EventScreen(OnceScreen):
 
     def build_cells(self, now_ms: int) -> Sequence[Cell]:
         names = self.deck.feed.names
-        if (seq := parse_seq(self._key)) is None:
-            return [Cell(f"{self._key} is not the seq of an event", "warn")]
+        if (seq := parse_seq(self.subject_id)) is None:
+            return [Cell(f"{self.subject_id} is not the seq of an event", "warn")]
         with Reader(self.deck.path) as reader:
             record = reader.record(seq)
             entry = entries_of(reader, [record], names)[0]

@@ -5,8 +5,8 @@ from functools import partial
 
 from textual.widget import Widget
 
-from dashboard.frame.finding_screen import FindingScreen
-from dashboard.frame.page_screen import HISTORY
+from dashboard.frame.frame import Frame
+from dashboard.frame.page_reading import HISTORY
 from dashboard.views.drawing.raw import as_json, object_of, raw_lines
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.names import pretty
@@ -19,16 +19,17 @@ LOOK_MS = 1_000
 """Minimum interval of updates of an object, in milliseconds."""
 
 
-class RawScreen(FindingScreen):
+class RawScreen(Frame):
     """An object as JSON."""
 
+    FINDS = True
     KEYS = (("esc", "back"), ("Y", "copy"), ("↑↓", "scroll"))
     DEFAULT_CSS = """
     RawScreen #body { margin-top: 0; }
     """
 
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
+    def __init__(self, subject_id: str) -> None:
+        super().__init__(subject_id)
         self._text = ""
         self._next_ms = 0
 
@@ -38,7 +39,7 @@ class RawScreen(FindingScreen):
     def on_mount(self) -> None:
         if self.display:
             self.focus_body()
-        if object_of(self.deck.view.state, self._key) is None:
+        if object_of(self.deck.view.state, self.subject_id) is None:
             self.deck.background.read(partial(self._from_journal, self.deck.feed.state.seq), self._show_text)
 
     def path_title(self, view: ViewState) -> str:
@@ -46,9 +47,9 @@ class RawScreen(FindingScreen):
 
     def _from_journal(self, newest: int, reader: Reader) -> str:
         """Return an event, or the last events about an object; runs in a thread, which may outlive this page."""
-        if (seq := parse_seq(self._key)) is not None:
+        if (seq := parse_seq(self.subject_id)) is not None:
             return pretty(reader.record(seq).body)
-        records = reader.records_before(newest + 1, HISTORY, value=self._key)
+        records = reader.records_before(newest + 1, HISTORY, value=self.subject_id)
         return pretty(b"[%b]" % b",".join(record.body for record in records))
 
     def _show_text(self, text: str) -> None:
@@ -56,13 +57,13 @@ class RawScreen(FindingScreen):
         self.update_now()
 
     def show(self, view: ViewState) -> None:
-        subject = object_of(view.state, self._key)
+        subject = object_of(view.state, self.subject_id)
         if subject is not None and view.is_due(self._next_ms):
             self._text, self._next_ms = as_json(subject), view.wall_ms + LOOK_MS
         body = self.query_one("#body", Panel)
         where = "as the state has it" if subject is not None else "as the journal has it"
-        seq = parse_seq(self._key)
-        title = self._key if seq is None else f"event {seq:,}"
+        seq = parse_seq(self.subject_id)
+        title = self.subject_id if seq is None else f"event {seq:,}"
         body.fill(title, raw_lines(self._text, body.wide) if self._text else [], right=f"{where} · Y copies")
 
     def on_lines_resized(self, event: Lines.Resized) -> None:
@@ -70,7 +71,7 @@ class RawScreen(FindingScreen):
             self.update_view(self.deck.view)
 
     def copyable_text(self) -> tuple[str, str]:
-        return f"{self._key} as JSON", self._text
+        return f"{self.subject_id} as JSON", self._text
 
 
 PAGE = RawScreen

@@ -18,7 +18,7 @@ class ReplayScreen(OnceScreen):
         return f"replay of {super().path_title(view)}"
 
     def build_cells(self, now_ms: int) -> Sequence[Cell]:
-        return replay_cells(self.deck.path, self._key)
+        return replay_cells(self.deck.path, self.subject_id)
 
 
 PAGE = ReplayScreen

@@ -90,8 +90,8 @@ class RunScreen(PanelsScreen):
     }
     """
 
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
+    def __init__(self, subject_id: str) -> None:
+        super().__init__(subject_id)
         self._census, self._census_ms = _NO_WORK, 0
         self._report_ms = 0
         self._graph = GraphSlot()
@@ -113,7 +113,7 @@ class RunScreen(PanelsScreen):
 
     def keys(self) -> list[tuple[str, str]]:
         keys = super().keys()
-        return keys if self._key in self.state.runs else [key for key in keys if key[0] not in _OF_OPEN]
+        return keys if self.subject_id in self.state.runs else [key for key in keys if key[0] not in _OF_OPEN]
 
     @property
     def report(self) -> Report:
@@ -121,12 +121,12 @@ class RunScreen(PanelsScreen):
 
     def draw(self, view: ViewState) -> None:
         state, now_ms = view.state, view.now_ms
-        run = state.runs.get(self._key)
+        run = state.runs.get(self.subject_id)
         if run is not None:
             self._count(view, run)
         width = self.size.width
         self.show_facts(
-            run_lines(state, self._key, self._census.stages, width=width, now_ms=now_ms, working=view.working)
+            run_lines(state, self.subject_id, self._census.stages, width=width, now_ms=now_ms, working=view.working)
         )
         if not self.is_whole:
             self._show_work(view, run)
@@ -141,10 +141,13 @@ class RunScreen(PanelsScreen):
     def _show_work(self, view: ViewState, run: Run | None) -> None:
         at_work, waiting, failed = map(self.panel, ("at_work", "waiting", "failed"))
         state, now_ms, names = view.state, view.now_ms, view.names
-        newest = self.entries[::-1]
+        newest = self.reading.entries[::-1]
         broken = failed_lines(newest, names, width=at_work.wide, now_ms=now_ms)
         if run is None:
-            width, of = at_work.wide, (self.entries[-1:], len(self.entries), at_work.wide, names, names.renames)
+            width, of = (
+                at_work.wide,
+                (self.reading.entries[-1:], len(self.reading.entries), at_work.wide, names, names.renames),
+            )
             first = self.cached_lines(
                 "ended", of, lambda: ended_lines(ended_tasks_in(newest, names), names, width=width)
             )
@@ -189,7 +192,7 @@ class RunScreen(PanelsScreen):
     def _show_report(self, view: ViewState, run: Run | None) -> None:
         """Show the output; while the run works, its draft, in a pane that is cheap to extend."""
         state = view.state
-        summary, growing = state.summary(self._key), self.panel("draft")
+        summary, growing = state.summary(self.subject_id), self.panel("draft")
         heading = self.query_one("#heading", Lines)
         growing.display, heading.display, self.report.display = run is not None, run is None, run is None
         whole = self.is_whole
@@ -197,15 +200,15 @@ class RunScreen(PanelsScreen):
         if run is not None:
             if view.is_due(self._report_ms):
                 self._report_ms = view.wall_ms + REPORT_MS
-                self._output = draft(state, run, view.live, self.texts)
+                self._output = draft(state, run, view.live, self.reading.texts)
             growing.edge = joint
             lines = prose(
                 self._output or self._placeholder_text(run), growing.wide, max_characters=MAX_DRAFT_CHARACTERS
             )
-            growing.fill("REPORT", lines, right=report_words(state, self._key, self._output, whole=whole))
+            growing.fill("REPORT", lines, right=report_words(state, self.subject_id, self._output, whole=whole))
             return
-        output = self.texts.of(summary.output) if summary is not None else ""
-        words = report_words(state, self._key, output, whole=whole)
+        output = self.reading.texts.of(summary.output) if summary is not None else ""
+        words = report_words(state, self.subject_id, output, whole=whole)
         line = hairline("REPORT", max(0, self.query_one("#right").size.width - len(joint)), right=words)
         heading.show([line._replace(spans=(*_joint(joint), *line.spans))])
         if output != self._output or not self.report.has_text:  # parsing a long report takes a whole frame
@@ -222,7 +225,7 @@ class RunScreen(PanelsScreen):
             return
         width, height = pane.size
         calm = self.app.animation_level == "none"
-        lines = self._graph.lines(view, self._key, width - 1, height, calm=calm, final_sight=sight)
+        lines = self._graph.lines(view, self.subject_id, width - 1, height, calm=calm, final_sight=sight)
         edged = [Line((Span("├" if not at else "│", "line"), *line.spans)) for at, line in enumerate(lines)]
         pane.show(edged)
 
@@ -230,20 +233,20 @@ class RunScreen(PanelsScreen):
         """Return the team at the end of the run; None while it is read."""
         if self._ended_run is None:
             self._ended_run = EndedRun(self.deck, self.update_now)
-        return self._ended_run.sight(self._key, view)
+        return self._ended_run.sight(self.subject_id, view)
 
     def _placeholder_text(self, run: Run) -> str:
         """Return the placeholder of a report: the request."""
-        request = as_markdown(self.texts.of(run.request))
+        request = as_markdown(self.reading.texts.of(run.request))
         return f"{request}\n\n---\n\nwas asked for; the output of the run will appear here"
 
     def copyable_text(self) -> tuple[str, str]:
         return "the report", self._output
 
     def read(self, reader: Reader, view: ViewState) -> list[Entry]:
-        if self._key in view.state.runs:
-            return self._fails.up_to(view.state.seq, reader, view.names, run_id=self._key, kinds=FAILS)
-        return self._ends.up_to(view.state.seq, reader, view.names, run_id=self._key, kinds=ENDS)
+        if self.subject_id in view.state.runs:
+            return self._fails.up_to(view.state.seq, reader, view.names, run_id=self.subject_id, kinds=FAILS)
+        return self._ends.up_to(view.state.seq, reader, view.names, run_id=self.subject_id, kinds=ENDS)
 
     def action_whole(self) -> None:
         """Show the report on the whole page, or the page again."""

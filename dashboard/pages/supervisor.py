@@ -8,7 +8,8 @@ from textual.containers import Container, Vertical
 from textual.geometry import Size
 from textual.widget import Widget
 
-from dashboard.frame.page_screen import HISTORY, READ_EVERY_MS, PageScreen
+from dashboard.frame.frame import Frame
+from dashboard.frame.page_reading import HISTORY, PageReading
 from dashboard.frame.remembered import RecentEvents
 from dashboard.frame.sizing import Grip
 from dashboard.frame.table_screen import SORTS
@@ -39,7 +40,7 @@ GRAPH_MIN_LINES = 8
 """Minimum lines for a graph below the members."""
 
 
-class SupervisorScreen(PageScreen):
+class SupervisorScreen(Frame):
     """The members of a supervisor and their work."""
 
     KEYS = (
@@ -68,8 +69,9 @@ class SupervisorScreen(PageScreen):
     }
     """
 
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
+    def __init__(self, subject_id: str) -> None:
+        super().__init__(subject_id)
+        self.reading = PageReading(self, self.read, self.show_body)
         self._meters, self._progresses = Meters(), ProgressCache()
         self._graph = GraphSlot()
         self._sorting = Sorting("declared")
@@ -95,11 +97,11 @@ class SupervisorScreen(PageScreen):
 
     def read(self, reader: Reader, view: ViewState) -> list[Entry]:
         kinds = [StrategySwitched.type]
-        return self._switches.up_to(view.state.seq, reader, view.names, kinds=kinds, value=self._key)
+        return self._switches.up_to(view.state.seq, reader, view.names, kinds=kinds, value=self.subject_id)
 
     def show(self, view: ViewState) -> None:
         self.set_class(self.size.width >= PANE_MIN_COLUMNS, "-beside")
-        self.forget_later(view)
+        self.reading.forget_later(view)
         state, now_ms = view.state, view.now_ms
         self._meters.update(view.activity, state, now_ms, anew=view.past is not None)
         progress = self._progresses.of(view)
@@ -110,8 +112,8 @@ class SupervisorScreen(PageScreen):
             view.live,
             now_ms=now_ms,
             folding=Folding(EVERYTHING),
-            needle=self.needle,
-            root=self._key,
+            needle=self.finding.needle,
+            root=self.subject_id,
             measures=measures,
         )
         room = self._make_room(len(listing.keys))
@@ -119,14 +121,14 @@ class SupervisorScreen(PageScreen):
         self.table.show(listing, view.wall_ms)
         if room.height:
             calm = self.app.animation_level == "none"
-            graph_lines = self._graph.lines(view, self._key, *room, selected=self.table.selected, calm=calm)
+            graph_lines = self._graph.lines(view, self.subject_id, *room, selected=self.table.selected, calm=calm)
             self.query_one("#graph", Lines).show(graph_lines)
         self._show_beside(view)
-        switches_of = view.activity, view.activity.switched_ms.get(self._key, 0)
-        unread = switches_of != self._switches_of or self._read_seq < 0
-        if not self._reading and unread and view.is_due(self._read_ms + READ_EVERY_MS):  # it scans the journal
+        switches_of = view.activity, view.activity.switched_ms.get(self.subject_id, 0)
+        unread = switches_of != self._switches_of or not self.reading.has_begun
+        if unread and self.reading.is_due(view):  # it scans the journal
             self._switches_of = switches_of
-            self._read(view, [])
+            self.reading.read(view)
 
     def _make_room(self, rows: int) -> Size:
         """Give the free lines below the members to the graph; return the size that the next layout will give it."""
@@ -138,13 +140,13 @@ class SupervisorScreen(PageScreen):
 
     def _show_beside(self, view: ViewState) -> None:
         facts_shown, side = self.query_one("#facts", Lines), self.query_one("#side", Picks)
-        supervisor = view.state.supervisors.get(self._key)
+        supervisor = view.state.supervisors.get(self.subject_id)
         if supervisor is None:
-            facts_shown.show([Line((Span(f" {absence(view.state, self._key)}", "muted"),))])
+            facts_shown.show([Line((Span(f" {absence(view.state, self.subject_id)}", "muted"),))])
             side.show([])
             return
-        progress = self._progresses.of(view).get(self._key, Progress())
-        pane_data = self._remembered.pane_data(self._key, view)
+        progress = self._progresses.of(view).get(self.subject_id, Progress())
+        pane_data = self._remembered.pane_data(self.subject_id, view)
         room = self.size.width - 2
         facts = facts_of(pane_data, supervisor)
         figures = to_row(in_groups(facts, "figures", "hand-over", "tokens", "cost"), room)
@@ -152,7 +154,7 @@ class SupervisorScreen(PageScreen):
         facts_shown.show([indent(line) for line in head])
         stacked = not self.has_class("-beside")  # then there is no line between it and the members
         width, height = side.size.width + stacked, side.size.height
-        lines = supervisor_side(pane_data, supervisor, self.sentences(view), width, height)
+        lines = supervisor_side(pane_data, supervisor, self.reading.sentences(view), width, height)
         side.show([line._replace(spans=line.spans[stacked:]) for line in lines])
 
     def on_resize(self, event: events.Resize) -> None:

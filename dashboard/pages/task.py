@@ -75,8 +75,8 @@ class TaskScreen(PanelsScreen):
     }
     """
 
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
+    def __init__(self, subject_id: str) -> None:
+        super().__init__(subject_id)
         self._run_id: str | None = None
         self._newest = Newest(READ)
 
@@ -87,19 +87,19 @@ class TaskScreen(PanelsScreen):
         yield Horizontal(left, middle, id="body")
 
     def steps(self) -> Sequence[Entry]:
-        return steps_among(self.entries, self._key)
+        return steps_among(self.reading.entries, self.subject_id)
 
     def draw(self, view: ViewState) -> None:
         state, now_ms, width = view.state, view.now_ms, self.size.width
-        task = state.tasks.get(self._key)
+        task = state.tasks.get(self.subject_id)
         self.panel("asked").edge, self.panel("says").edge = ("", "") if self.is_stacked else ("┬", "├")
-        ended_tasks = ended_tasks_in(self.entries[::-1], view.names) if task is None else []
-        subject = task or next((ended_task for ended_task in ended_tasks if ended_task.id == self._key), None)
+        ended_tasks = ended_tasks_in(self.reading.entries[::-1], view.names) if task is None else []
+        subject = task or next((ended_task for ended_task in ended_tasks if ended_task.id == self.subject_id), None)
         facts = []
         if subject is not None:
             facts = task_facts(state, subject, view.counts, view.live, view.names, now_ms=now_ms)
-        title = subject.title if subject is not None else view.names.of(self._key)
-        self.show_facts(task_lines(facts, title, self._key, width))
+        title = subject.title if subject is not None else view.names.of(self.subject_id)
+        self.show_facts(task_lines(facts, title, self.subject_id, width))
         self._show_steps(view, task)
         self._show_asked(view, task)
         self._show_says(view, task)
@@ -111,8 +111,8 @@ class TaskScreen(PanelsScreen):
         steps, width = self.steps(), pane.wide
         recorded = [*self.step_lines(width)]
         if task is not None and not task.ended:
-            recorded += live_lines(view.live, self._key, len(steps) + 1, width, now_ms=now_ms)
-        attempts = attempt_lines(self.entries, self._key, view.names, width=width)
+            recorded += live_lines(view.live, self.subject_id, len(steps) + 1, width, now_ms=now_ms)
+        attempts = attempt_lines(self.reading.entries, self.subject_id, view.names, width=width)
         children = list[Line]()
         if task is not None and task.children:
             children = child_lines(
@@ -131,13 +131,15 @@ class TaskScreen(PanelsScreen):
     def _show_asked(self, view: ViewState, task: Task | None) -> None:
         pane = self.panel("asked")
         if self.has_class("-prompt"):
-            task_input = self.inputs.get(self._key, "")
-            messages = prompt_of(view.state, task, self.steps(), self.parts, self.texts, request=task_input)
+            task_input = self.reading.inputs.get(self.subject_id, "")
+            messages = prompt_of(
+                view.state, task, self.steps(), self.reading.parts, self.reading.texts, request=task_input
+            )
             pane.fill("PROMPT", prompt_lines(messages, pane.wide), right="as sent · p folds")
             return
-        input_text = self.inputs.get(self._key) or view.names.of(self._key)
-        task_input = self.texts.of(task.input) if task is not None else input_text
-        right = "p shows the prompt as sent" if self.parts else ""
+        input_text = self.reading.inputs.get(self.subject_id) or view.names.of(self.subject_id)
+        task_input = self.reading.texts.of(task.input) if task is not None else input_text
+        right = "p shows the prompt as sent" if self.reading.parts else ""
         pane.fill("ASKED", output_lines(task_input, pane.wide), right=right)
 
     def _show_says(self, view: ViewState, task: Task | None) -> None:
@@ -145,8 +147,8 @@ class TaskScreen(PanelsScreen):
         section = latest_output(
             view.state,
             task,
-            self._key,
-            self.entries,
+            self.subject_id,
+            self.reading.entries,
             view.counts,
             view.live,
             width=pane.wide,
@@ -154,18 +156,18 @@ class TaskScreen(PanelsScreen):
         )
         lines, title = section.lines, section.title
         if task is not None and task.ended and task.output is not None:
-            lines = output_lines(self.texts.of(task.output), pane.wide)
+            lines = output_lines(self.reading.texts.of(task.output), pane.wide)
         title = title if section.grows else "OUTPUT"
-        right = self.follow_text(self._key if section.grows else None)
+        right = self.follow_text(self.subject_id if section.grows else None)
         pane.fill(title, lines or [_none("nothing" if task is None or task.ended else "nothing yet")], right=right)
 
     def task_needing_input(self, view: ViewState) -> str | None:
-        return None if self._key in view.state.tasks else self._key
+        return None if self.subject_id in view.state.tasks else self.subject_id
 
     def read(self, reader: Reader, view: ViewState) -> list[Entry]:
-        task = view.state.tasks.get(self._key)
+        task = view.state.tasks.get(self.subject_id)
         self._run_id = task.run_id if task is not None else self._run_id
-        return self._newest.up_to(view.state.seq, reader, view.names, run_id=self._run_id, task_id=self._key)
+        return self._newest.up_to(view.state.seq, reader, view.names, run_id=self._run_id, task_id=self.subject_id)
 
 
 def _none(text: str) -> Line:

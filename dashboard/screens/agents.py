@@ -34,7 +34,7 @@ class AgentsScreen(TableScreen):
     BELOW_MIN_HEIGHT, FILLS = 34, True
 
     def listing(self, view: ViewState) -> Listing:
-        order, needle = self.sorting.order, self.needle
+        order, needle = self.sorting.order, self.finding.needle
         return agents(view.state, view.counts, view.live, now_ms=view.now_ms, order=order, needle=needle)
 
     @cached_property

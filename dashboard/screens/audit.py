@@ -4,8 +4,7 @@ from pathlib import Path
 
 from textual.binding import Binding
 
-from dashboard.frame.journal_screen import JournalScreen
-from dashboard.frame.table_screen import BELOW
+from dashboard.frame.table_screen import BELOW, TableScreen
 from dashboard.reading.feed import entries_of
 from dashboard.views.audit import KINDS, RelatedEvents, audit, describe_change, line_of
 from dashboard.views.drawing.row_pane import RowDetails
@@ -21,11 +20,11 @@ MAX_RELATED = 100
 """Events of a command that are read, and events after it."""
 
 
-class AuditScreen(JournalScreen):
+class AuditScreen(TableScreen):
     """Every command with its sender and its outcome, the newest first."""
 
     PLACE = "audit"
-    KINDS = KINDS
+    SORTED, OPENS, KINDS = False, "event", KINDS
     GRIPS = (BELOW,)
     BELOW_MIN_HEIGHT, FILLS = 34, True
     KEYS = (
@@ -37,10 +36,12 @@ class AuditScreen(JournalScreen):
     BINDINGS = [Binding("Y", "copy_line", "copy the line", show=False)]
 
     def listing(self, view: ViewState) -> Listing:
-        return audit(self.entries, now_ms=view.now_ms, needle=self.needle, is_loaded=self.has_read)
+        return audit(
+            self.reading.entries, now_ms=view.now_ms, needle=self.finding.needle, is_loaded=self.reading.has_read
+        )
 
     def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
-        entry = next((entry for entry in self.entries if str(entry.seq) == key), None)
+        entry = next((entry for entry in self.reading.entries if str(entry.seq) == key), None)
         if entry is None:
             return None
         names, path = view.names, self.deck.path
@@ -49,14 +50,14 @@ class AuditScreen(JournalScreen):
             read_seq = max(entry.seq for entry in (entry, *beside.caused, *beside.later))
             beside = beside._replace(later=[*beside.later, *(entry for entry in view.recent if entry.seq > read_seq)])
         return describe_change(
-            entry, self.entries, beside, view.state, names, width=width, height=height, now_ms=view.now_ms
+            entry, self.reading.entries, beside, view.state, names, width=width, height=height, now_ms=view.now_ms
         )
 
     def action_copy_line(self) -> None:
         """Copy the command line of the row under the cursor."""
         key = self.table.selected
         none = "", "choose a command that was applied"
-        line, lacks = next((line_of(entry) for entry in self.entries if str(entry.seq) == key), none)
+        line, lacks = next((line_of(entry) for entry in self.reading.entries if str(entry.seq) == key), none)
         if line:
             self.app.copy_to_clipboard(line)
             self.deck.messages.say(f"copied: {line}", "muted")

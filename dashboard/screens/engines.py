@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from dashboard.frame.journal_screen import JournalScreen
-from dashboard.frame.table_screen import BELOW
+from dashboard.frame.table_screen import BELOW, TableScreen
 from dashboard.reading.feed import entries_of
 from dashboard.views.drawing.row_pane import RowDetails
 from dashboard.views.drawing.rows import Listing
@@ -26,11 +25,11 @@ def _events_before(path: Path, seq: int, limit: int, names: Names) -> list[Entry
         return []
 
 
-class EnginesScreen(JournalScreen):
+class EnginesScreen(TableScreen):
     """Leader, standby engines and takeovers."""
 
     PLACE = "engines"
-    KINDS = KINDS
+    SORTED, OPENS, KINDS = False, "event", KINDS
     GRIPS = (BELOW,)
     BELOW_MIN_HEIGHT, FILLS = 34, True
     KEYS = (
@@ -45,16 +44,18 @@ class EnginesScreen(JournalScreen):
 
     def listing(self, view: ViewState) -> Listing:
         past = view.past is not None
-        return engines(self.entries, view.situation, needle=self.needle, is_loaded=self.has_read, past=past)
+        return engines(
+            self.reading.entries, view.situation, needle=self.finding.needle, is_loaded=self.reading.has_read, past=past
+        )
 
     def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
         last = self._last_events(view, key, height) if height >= LAST_EVENTS_MIN_ROWS else None
         past = view.past is not None
-        return describe_engine(self.entries, view.situation, view.state, key, width, height, last, past=past)
+        return describe_engine(self.reading.entries, view.situation, view.state, key, width, height, last, past=past)
 
     def _last_events(self, view: ViewState, key: str, limit: int) -> Sequence[TailLine] | None:
         """Return the last events of an engine: the newest ones, or for a previous leader those before its successor."""
-        names, path, next_seq = view.names, self.deck.path, next_start_seq(self.entries, key)
+        names, path, next_seq = view.names, self.deck.path, next_start_seq(self.reading.entries, key)
         seq = view.state.seq
         if not next_seq:
             recent = (entry for entry in reversed(view.recent) if entry.seq <= seq)

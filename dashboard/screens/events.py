@@ -6,6 +6,7 @@ from textual.binding import Binding
 from textual.timer import Timer
 from textual.widget import Widget
 
+from dashboard.frame.finding import RowFilter
 from dashboard.frame.frame import Frame
 from dashboard.reading.event_search import SearchQuery, search_after, search_before
 from dashboard.reading.feed import entries_of
@@ -20,6 +21,22 @@ SEARCH_EVERY_MS = 500
 """Minimum interval between two searches for new events, in milliseconds."""
 TYPED_S = 0.15
 """Pause in typing after which a search starts, because it may read the whole file, in seconds."""
+
+
+class SearchFilter(RowFilter):
+    """A filter that is applied after a pause, because each begins a search of the journal."""
+
+    _typed: Timer | None = None
+
+    def seek(self, needle: str) -> None:
+        if self._typed is not None:
+            self._typed.stop()
+        super().seek(needle.strip())
+
+    def seek_typed(self, needle: str) -> None:
+        if self._typed is not None:
+            self._typed.stop()
+        self._typed = self._screen.set_timer(TYPED_S, lambda: self.seek(needle))
 
 
 class EventsScreen(Frame):
@@ -75,7 +92,7 @@ class EventsScreen(Frame):
         """Restart a search that reaches beyond the moment shown."""
         log = self._search_log
         if log is not None and log.to_seq > self._newest(view):
-            self._search_log, self._ended_ids = FilteredLog(view.names, self.needle, log.event_filter), {}
+            self._search_log, self._ended_ids = FilteredLog(view.names, self.finding.needle, log.event_filter), {}
 
     def _whole_log(self) -> WholeLog:
         if self._whole is None:
@@ -139,21 +156,14 @@ class EventsScreen(Frame):
 
         self.deck.background.read(read, receive, failed=self._read_failed)
 
-    def filter_typed(self, needle: str) -> None:
-        if self._typed is not None:
-            self._typed.stop()
-        self._typed = self.set_timer(TYPED_S, lambda: self.filter(needle))
-
-    def filter(self, needle: str) -> None:
-        if self._typed is not None:
-            self._typed.stop()
-        needle = needle.strip()
-        if needle != self.needle or not needle:
+    def filtered(self, is_new: bool) -> None:
+        needle = self.finding.needle
+        if is_new or not needle:
             text_filter = parse_partial_filter(needle)
             self._search_log = FilteredLog(self.deck.feed.names, needle, text_filter) if text_filter else None
             self._ended_ids = {}
             self.log_table.following = True
-        super().filter(needle)
+        super().filtered(is_new)
 
     def facts(self) -> list[Cell]:
         following = Cell("● following", "busy") if self.log_table.following else Cell("G follows again", "draining")

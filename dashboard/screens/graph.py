@@ -113,7 +113,7 @@ class GraphScreen(BoardScreen):
         opened, lines = self._unfolded_id(view), room if self._folds else 0
         moves = bool(state.runs) or sight.now_ms - state.at_ms < MIN_SHOWN_MS
         moment = (state.seq, sight.now_ms // 1_000 if moves else 0)  # times grow even without an event
-        cache_key = (self._subject, self._idle, self.needle, self._chain, opened, lines, moment)
+        cache_key = (self._subject, self._idle, self.finding.needle, self._chain, opened, lines, moment)
         same = cache_key[:-1] == self._cache_key[:-1]
         if cache_key == self._cache_key or (same and not view.is_due(self._next_ms)):
             return
@@ -128,9 +128,9 @@ class GraphScreen(BoardScreen):
         if self._subject != TEAM and self._subject not in self._runs():
             self._subject = ""
         graph = graph_of(sight, self._subject, self._flows, opened=opened, lines=lines, folded=self._folded)
-        if self.needle:
+        if self.finding.needle:
             graph = graph.subgraph(
-                connected_nodes(graph, [node.id for node in graph.nodes if _matches(self.needle, node)])
+                connected_nodes(graph, [node.id for node in graph.nodes if _matches(self.finding.needle, node)])
             )
         if self._chain is not None and graph.node(self._chain) is not None:
             graph = graph.subgraph(connected_nodes(graph, [self._chain]))
@@ -149,7 +149,7 @@ class GraphScreen(BoardScreen):
     @property
     def _folds(self) -> bool:
         """Whether members may be folded into their supervisors: not if the user has selected nodes."""
-        return self._fit and not self.needle and self._chain is None
+        return self._fit and not self.finding.needle and self._chain is None
 
     def _unfolded_id(self, view: ViewState) -> str | None:
         """Return what stays unfolded: the node under the cursor; in a team, its supervisor."""

@@ -56,7 +56,9 @@ class LogScreen(Frame):
         if not self._reading and view.has_passed(self._read_ms + READ_EVERY_MS):
             self._reading, self._read_ms = True, view.wall_ms
             self.deck.background.run_in_thread(partial(tail, log_of(self.deck.path)), self._show_tail, ())
-        matching_lines = parse_partial_filter(self.needle).apply(self._lines, lambda line: FilterFields((line,)))
+        matching_lines = parse_partial_filter(self.finding.needle).apply(
+            self._lines, lambda line: FilterFields((line,))
+        )
         pane, at_end = self.pane, self.pane.scroll_offset.y >= self.pane.max_scroll_y
         cells = [Cell(line, _tone(line)) for line in matching_lines] or self._empty()
         pane.show([*cells, *self._below(view, pane.size.height - len(cells) - 2)])
@@ -65,7 +67,7 @@ class LogScreen(Frame):
 
     def _below(self, view: ViewState, room: int) -> list[Cell]:
         """Return events of the journal for the room below a short log."""
-        if room <= 0 or self.needle or self.size.height < TROUBLES_MIN_HEIGHT:
+        if room <= 0 or self.finding.needle or self.size.height < TROUBLES_MIN_HEIGHT:
             return []
         self._read_troubles(view)
         head = [Cell(""), Cell("engines, failures, warnings and questions of the journal", "muted")]
@@ -94,7 +96,7 @@ class LogScreen(Frame):
 
     def _empty(self) -> list[Cell]:
         hint = f"a detached engine writes its errors to {log_of(self.deck.path)}"
-        text, more = empty_message(self.needle, "line", "the log is empty", hint)
+        text, more = empty_message(self.finding.needle, "line", "the log is empty", hint)
         return [Cell(text), Cell(more, "muted")]
 
     def _show_tail(self, lines: Sequence[str]) -> None:

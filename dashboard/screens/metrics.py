@@ -89,7 +89,7 @@ class MetricsScreen(TableScreen):
 
     def show(self, view: ViewState) -> None:
         self._collect(view)
-        chosen = (self._window, self._only, self._large, self.sorting, self.needle)
+        chosen = (self._window, self._only, self._large, self.sorting, self.finding.needle)
         stands = view.past is not None and not view.past.speed
         drawing_key = (window_end_ms(view) // DRAW_EVERY_MS, *chosen, view.state.seq if stands else view.state.seq == 0)
         if drawing_key != self._drawing_key:
@@ -221,7 +221,7 @@ class MetricsScreen(TableScreen):
             view.activity,
             now_ms=window_end_ms(view),
             order=self.sorting.order,
-            needle=self.needle,
+            needle=self.finding.needle,
             window=self._window,
         )
 

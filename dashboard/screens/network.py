@@ -141,7 +141,7 @@ class NetworkScreen(TableScreen):
         progress = self._progresses.of(view)
         measures = Measures(width, lane, self._meters, view.activity, progress, self.sorting)
         return network(
-            state, view.counts, view.live, now_ms=now_ms, folding=folding, needle=self.needle, measures=measures
+            state, view.counts, view.live, now_ms=now_ms, folding=folding, needle=self.finding.needle, measures=measures
         )
 
     def update_clock(self, view: ViewState) -> None:
@@ -277,9 +277,9 @@ class NetworkScreen(TableScreen):
         else:
             self.deck.open_key(key)
 
-    def filter(self, needle: str) -> None:
+    def filtered(self, is_new: bool) -> None:
         """Show only matches, with the cursor on the first one; supervisors above it are shown, too."""
-        super().filter(needle)
+        super().filtered(is_new)
         rows = self.table.rows
         if isinstance(rows, Listing) and rows.first is not None:
             self.table.select(rows.first)

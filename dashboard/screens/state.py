@@ -95,7 +95,7 @@ class StateScreen(TableScreen):
             self._stored,
             shown_seq=view.state.seq if past is not None else 0,
             now_ms=view.present_ms,
-            needle=self.needle,
+            needle=self.finding.needle,
             is_loaded=self._has_looked,
         )
 

@@ -1,7 +1,6 @@
 """The Tasks screen: all tasks; those of finished runs are read from the journal."""
 
-from dashboard.frame.journal_screen import JournalScreen
-from dashboard.frame.table_screen import BELOW, MARKS
+from dashboard.frame.table_screen import BELOW, MARKS, TableScreen
 from dashboard.views.drawing.row_pane import RowDetails, describe_task
 from dashboard.views.drawing.rows import Cell, Listing
 from dashboard.views.facts.ended import SPENDS, EndedTaskIndex
@@ -9,7 +8,7 @@ from dashboard.views.tasks import HEADS, ORDERS, tasks
 from dashboard.views.view_state import ViewState
 
 
-class TasksScreen(JournalScreen):
+class TasksScreen(TableScreen):
     """Running, waiting and ended tasks."""
 
     PLACE = "tasks"
@@ -20,7 +19,6 @@ class TasksScreen(JournalScreen):
     """
     MARKED = "<cancel:ctrl+d> cancels, <retry:r> retries, <priority:P> and <deadline:D> set them"
     BINDINGS = [*MARKS]
-    SORTED = True
     KINDS = SPENDS
     MAX_ENTRIES = 6_000
     KEYS = (
@@ -45,14 +43,14 @@ class TasksScreen(JournalScreen):
         self._ended_tasks = EndedTaskIndex()
 
     def listing(self, view: ViewState) -> Listing:
-        ended_tasks = self._ended_tasks.update(self.entries, view.names)
+        ended_tasks = self._ended_tasks.update(self.reading.entries, view.names)
         return tasks(
             view.state,
             view.counts,
             view.live,
             now_ms=view.now_ms,
             order=self.sorting.order,
-            needle=self.needle,
+            needle=self.finding.needle,
             ended_tasks=ended_tasks,
         )
 
@@ -64,7 +62,7 @@ class TasksScreen(JournalScreen):
 
     def facts(self) -> list[Cell]:
         facts = super().facts()[:-1]
-        if len(self.entries) < self.MAX_ENTRIES:
+        if not self.reading.is_full:
             return facts
         return [*facts, Cell(f"the last {len(self._ended_tasks.tasks):,} that ended", "faint")]
 

@@ -48,7 +48,7 @@ class TeamsScreen(TableScreen):
             shown_path=str(self.deck.path),
             now_ms=view.present_ms,
             home=home(),
-            needle=self.needle,
+            needle=self.finding.needle,
             is_loaded=self._has_looked or self.deck.access.in_browser,
         )
 

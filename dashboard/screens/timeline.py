@@ -127,7 +127,9 @@ class TimelineScreen(BoardScreen):
             TALL_TEXT_HEIGHT if height >= TALL_TEXT_MIN_HEIGHT else TEXT_HEIGHT if height >= TEXT_MIN_HEIGHT else 0
         )
         room = height - text_height
-        self._rows = rows_of(view.state, lanes.lanes, names=view.names.of, needle=self.needle, available=room - 2)
+        self._rows = rows_of(
+            view.state, lanes.lanes, names=view.names.of, needle=self.finding.needle, available=room - 2
+        )
         self._lane = max(0, min(self._lane, len(self._rows) - 1))
         past_ms = view.now_ms if view.past is not None else None
         cursor_ms = next((at for at in (self._cursor_ms, past_ms) if at is not None), end_ms)
@@ -349,13 +351,13 @@ class TimelineScreen(BoardScreen):
     def on_board_turned(self, event: Board.Turned) -> None:
         self.action_lane(event.by)
 
-    def filter(self, needle: str) -> None:
+    def filtered(self, is_new: bool) -> None:
         self._next_ms = 0
-        super().filter(needle)
+        super().filtered(is_new)
 
     def action_back(self) -> None:
         """Go back to the newest event, then as on every screen."""
-        if self._cursor_ms is not None and not self.needle:
+        if self._cursor_ms is not None and not self.finding.needle:
             self.action_newest()
         else:
             super().action_back()

@@ -69,7 +69,7 @@ async def test_an_address_leads_to_it_with_its_filter(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
         visit(hand.app, read_place("lengths?scout"))
         await hand.press()
-        assert (hand.place, hand.app.screen.needle) == ("lengths", "scout")  # type: ignore[attr-defined]
+        assert (hand.place, hand.app.screen.finding.needle) == ("lengths", "scout")  # type: ignore[attr-defined]
 
 
 async def test_in_the_past_it_shows_the_team_as_it_was(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ async def at_agent(
         await hand.press()
         page = hand.app.screen
         assert isinstance(page, AgentScreen)
-        await until(hand.pilot, lambda: page.entries)
+        await until(hand.pilot, lambda: page.reading.entries)
         await hand.press()
         yield hand, page
 
@@ -98,7 +98,7 @@ async def test_the_prompt_unfolds_over_the_steps_and_escape_folds_it(tmp_path: P
 async def test_what_is_said_follows_its_end_until_it_is_held(tmp_path: Path) -> None:
     async with at_agent(tmp_path, "writer", size=(80, 24)) as (hand, page):
         said = pane(page, "says")
-        task = next(iter(hand.work.state.agents[page._key].running))
+        task = next(iter(hand.work.state.agents[page.subject_id].running))
 
         async def write(lines: int) -> None:
             hand.app.feed.live = {f"output:{task}": "\n\n".join(f"line {number}" for number in range(lines))}
@@ -176,14 +176,18 @@ async def test_a_page_says_what_happened_with_the_present_name_of_a_member(tmp_p
         hand.app.open("agent", member(work, "ada").id)
         page = hand.app.screen
         assert isinstance(page, AgentScreen)
-        await until(hand.pilot, lambda: page.entries)
-        assert "ada was paused: it takes no new tasks" in [said.text for _, _, said in page.sentences(hand.app.view)]
+        await until(hand.pilot, lambda: page.reading.entries)
+        assert "ada was paused: it takes no new tasks" in [
+            said.text for _, _, said in page.reading.sentences(hand.app.view)
+        ]
 
         await hand.meanwhile(
             load(SupervisorSpec(name="chief", members=[copy_with(agent("ada", "parse"), name="grace")]))
         )
 
-        assert "grace was paused: it takes no new tasks" in [said.text for _, _, said in page.sentences(hand.app.view)]
+        assert "grace was paused: it takes no new tasks" in [
+            said.text for _, _, said in page.reading.sentences(hand.app.view)
+        ]
 
 
 async def test_nothing_is_told_beside_of_an_agent_that_was_not_in_the_team_yet(tmp_path: Path) -> None:
@@ -242,7 +246,7 @@ async def test_the_events_of_a_page_are_put_into_words_once_and_not_in_every_fra
         await hand.press()
         page = hand.app.screen
         assert isinstance(page, TaskScreen)
-        await until(hand.pilot, lambda: page.entries)
+        await until(hand.pilot, lambda: page.reading.entries)
         await hand.press()
         made.clear()
         for _ in range(3):

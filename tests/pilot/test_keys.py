@@ -10,8 +10,8 @@ from textual.widgets import OptionList
 from dashboard.dialogs.dialog import HelpScreen
 from dashboard.dialogs.swap import SwapDialog
 from dashboard.frame.frame import Frame
-from dashboard.frame.page_screen import PageScreen
 from dashboard.pages.agent import AgentScreen
+from dashboard.pages.event import EventScreen
 from dashboard.screens.agents import AgentsScreen
 from dashboard.views.drawing.rows import Listing
 from dashboard.views.drawing.sorting import title_of
@@ -188,7 +188,7 @@ async def test_the_log_finds_events_by_agent_by_kind_and_by_text(tmp_path: Path)
         await hand.press()
         assert "counter cannot work" in hand.line(1)
         await hand.press("enter")
-        assert isinstance(hand.app.screen, PageScreen)
+        assert isinstance(hand.app.screen, EventScreen)
         assert '"type": "agent_broke"' in hand.app.screen.query_one(Pane).text
 
 

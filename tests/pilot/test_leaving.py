@@ -16,7 +16,6 @@ from dashboard.app.palette import Palette
 from dashboard.app.running import DashboardOptions
 from dashboard.dialogs.engine import LeaveDialog
 from dashboard.dialogs.files import ImportDialog
-from dashboard.frame.page_screen import PageScreen
 from dashboard.pages.task import TaskScreen
 from dashboard.user.habits import Habits
 from dashboard.user.settings import Settings
@@ -75,7 +74,7 @@ async def test_a_page_may_be_left_while_its_events_are_read(app: QuarterdeckApp)
         await app.workers.wait_for_complete()
 
         assert app.is_running
-        assert not isinstance(app.screen, PageScreen)
+        assert app.screen is not page
 
 
 async def test_an_import_may_be_left_while_its_archive_is_looked_into(app: QuarterdeckApp, tmp_path: Path) -> None:

@@ -222,7 +222,7 @@ async def test_the_page_of_an_event_that_is_not_there_says_so(tmp_path: Path) ->
         await hand.press()
         page = hand.app.screen
         assert isinstance(page, EventScreen)
-        await until(hand.pilot, lambda: "999,999" in page.pane.text or "999999" in page.pane.text)
+        await until(hand.pilot, lambda: "999,999" in page.query_one(Pane).text or "999999" in page.query_one(Pane).text)
 
 
 async def test_events_of_another_day_have_their_date_also_where_a_filter_found_them(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ class LengthsScreen(TableScreen):
         self._only_long = False
 
     def listing(self, view: ViewState) -> Listing:
-        return lengths(view.state, only_long=self._only_long, needle=self.needle)
+        return lengths(view.state, only_long=self._only_long, needle=self.finding.needle)
 
     def action_only_long(self) -> None:
         self._only_long = not self._only_long

@@ -152,10 +152,10 @@ async def test_a_page_that_is_open_tells_only_what_had_happened_by_then(tmp_path
     async with opened(tmp_path) as hand:
         await hand.press("5", "down", "enter")
         page = hand.app.screen
-        await until(hand.pilot, lambda: bool(page.events))  # type: ignore[attr-defined]
+        await until(hand.pilot, lambda: bool(page.reading.events))  # type: ignore[attr-defined]
         await went_back(hand, 40)
         await hand.press()
-        assert all(event.at_ms <= hand.app.view.now_ms for event in page.events)  # type: ignore[attr-defined]
+        assert all(event.at_ms <= hand.app.view.now_ms for event in page.reading.events)  # type: ignore[attr-defined]
 
 
 async def test_a_click_on_the_bar_goes_there_and_dragging_goes_on(tmp_path: Path) -> None:
@@ -355,7 +355,7 @@ async def test_a_read_that_ends_after_another_moment_was_shown_leaves_no_gap_in_
         await hand.press(*":audit", "enter")
         screen = hand.app.screen
         assert isinstance(screen, AuditScreen)
-        await until(hand.pilot, lambda: len(screen.entries) == 4)
+        await until(hand.pilot, lambda: len(screen.reading.entries) == 4)
 
         answers, read = [], hand.app.background.read
         hand.app.background.read = lambda work, then, **_: answers.append((work, then))  # type: ignore[method-assign]
@@ -369,7 +369,7 @@ async def test_a_read_that_ends_after_another_moment_was_shown_leaves_no_gap_in_
             for work, then in answers:
                 then(work(reader))
 
-        await until(hand.pilot, lambda: [one.seq for one in screen.entries] == seqs[::-1])
+        await until(hand.pilot, lambda: [one.seq for one in screen.reading.entries] == seqs[::-1])
 
 
 async def test_a_list_of_the_journal_shows_nothing_of_later_after_it_could_not_be_read(tmp_path: Path) -> None:
@@ -378,11 +378,11 @@ async def test_a_list_of_the_journal_shows_nothing_of_later_after_it_could_not_b
         await hand.press(*":audit", "enter")
         screen = hand.app.screen
         assert isinstance(screen, AuditScreen)
-        await until(hand.pilot, lambda: len(screen.entries) == len(seqs))
+        await until(hand.pilot, lambda: len(screen.reading.entries) == len(seqs))
 
-        screen._not_read()
+        screen.reading._not_read()
         await went_back(hand, seqs[1])
-        await until(hand.pilot, lambda: [one.seq for one in screen.entries] == seqs[1::-1])
+        await until(hand.pilot, lambda: [one.seq for one in screen.reading.entries] == seqs[1::-1])
 
 
 @pytest.mark.parametrize("from_before", [False, True])

@@ -95,7 +95,7 @@ async def test_words_are_found_in_a_report_one_place_after_the_other(tmp_path: P
         assert not report.query(".-hit")
         await hand.press("escape")
         assert isinstance(hand.app.screen, RunScreen)
-        assert hand.app.screen.needle == ""
+        assert hand.app.screen.finding.needle == ""
 
 
 async def test_a_long_report_is_drawn_whole_section_by_section(tmp_path: Path) -> None:

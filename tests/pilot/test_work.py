@@ -136,7 +136,7 @@ async def test_what_could_not_be_read_is_read_again(tmp_path: Path, keys: tuple[
         hand.clock[0] += 60_000
         hand.app.flush()
         await hand.press()
-        assert hand.app.screen.entries  # type: ignore[attr-defined]
+        assert hand.app.screen.reading.entries  # type: ignore[attr-defined]
 
 
 async def test_who_only_looks_is_told_no_key_that_would_change_the_team(tmp_path: Path) -> None:
