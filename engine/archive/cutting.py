@@ -106,7 +106,8 @@ def _group_encoded(items: Iterable[Any]) -> Iterator[tuple[int, list[bytes]]]:
     for body in map(msgspec.json.encode, items):
         if group and size + len(body) > PIECE_BYTES:
             yield size, group
-            group, size = [], 0
+            group = []
+            size = 0
         group.append(body)
         size += len(body)
     if group:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from engine.core.encoding.strict_json import MAX_FOREIGN_VALUES, check_values
+from engine.core.encoding.strict_json import MAX_FOREIGN_VALUES, NotStrict, check_values
 from engine.core.state import State
 
 FORMAT = "quarterdeck-archive"
@@ -62,6 +62,22 @@ MAX_COUNTS_AT_WORK = {
 MAX_ENTITY_BYTES_AT_WORK = 1_000_000
 """Largest text or entity that an engine at work imports, in bytes."""
 OWN_FILE_HINT = "import it into a file of its own: quarterdeck import FILE --db NEW.db"
+
+
+def check_version(format_name: object, version: object) -> None:
+    """Check that this program reads archives of a format and its version.
+
+    Raises:
+        NotStrict: If it does not.
+    """
+    if format_name != FORMAT or type(version) is not int or version < 1:
+        raise NotStrict("it is not an archive of quarterdeck")
+    if version < VERSION:
+        raise NotStrict(f"an older quarterdeck wrote it (format {version}, this one reads {VERSION}); export it again")
+    if version > VERSION:
+        raise NotStrict(
+            f"a newer quarterdeck wrote it (format {version}, this one reads {VERSION}); update quarterdeck"
+        )
 
 
 def limit_exceeded(counts: Mapping[str, int], *, at_work: bool) -> str | None:

@@ -19,6 +19,7 @@ from engine.archive.manifest import (
     VERSION,
     Manifest,
     check_amount,
+    check_version,
     counts_of,
     limit_exceeded,
 )
@@ -106,7 +107,7 @@ def read_state(value: Mapping[str, Any]) -> Archive:
         plain = json_value(dict(value), most_values=MAX_VALUES)
         if not isinstance(plain, dict) or plain.keys() != {"format", "version", "state", "texts"}:
             raise NotStrict("the value is not what serialize_complete_state returned")
-        _check_version(plain["format"], plain["version"])
+        check_version(plain["format"], plain["version"])
         texts = plain["texts"]
         if not isinstance(plain["state"], dict) or not isinstance(texts, list):
             raise NotStrict("the value is not what serialize_complete_state returned")
@@ -153,7 +154,7 @@ def _read_manifest(parts: Mapping[str, bytes]) -> Manifest:
     value = strict_json(parts[MANIFEST])
     if not isinstance(value, dict):
         raise NotStrict("its manifest is not an object")
-    _check_version(value.get("format"), value.get("version"))
+    check_version(value.get("format"), value.get("version"))
     manifest = msgspec.convert(value, Manifest)
     if manifest.parts.keys() != parts.keys() - {MANIFEST}:
         raise NotStrict("its manifest does not match its parts")
@@ -161,14 +162,3 @@ def _read_manifest(parts: Mapping[str, bytes]) -> Manifest:
         if hashlib.sha256(parts[name]).hexdigest() != sha256:
             raise NotStrict(f"{name} was changed after it was written")
     return manifest
-
-
-def _check_version(format_name: object, version: object) -> None:
-    if format_name != FORMAT or type(version) is not int or version < 1:
-        raise NotStrict("it is not an archive of quarterdeck")
-    if version < VERSION:
-        raise NotStrict(f"an older quarterdeck wrote it (format {version}, this one reads {VERSION}); export it again")
-    if version > VERSION:
-        raise NotStrict(
-            f"a newer quarterdeck wrote it (format {version}, this one reads {VERSION}); update quarterdeck"
-        )

@@ -1,4 +1,7 @@
-"""Previews of commands, by the code that decides them; the state is not changed."""
+"""Previews of commands, by the code that decides them; the state is not changed.
+
+It is the only file of the deciding code that the dashboard may import: `plan_of` and `switch_event` are of `decide`.
+"""
 
 from typing import Literal, TypeAlias
 

@@ -90,7 +90,8 @@ def unused_keys(agent_type: str | None, keys: SpecBlock, kind: str | None = None
     kind = kind or kind_of(agent_type, keys.run, keys.run_in)
     if kind is None:
         return
-    agent_kind, defaults = _WORDS.get(kind, f"an agent of type {kind}"), _defaults()
+    agent_kind = _WORDS.get(kind, f"an agent of type {kind}")
+    defaults = _defaults()
     for key in UNUSED[kind]:
         if getattr(keys, key) not in (defaults[key], []):
             hint = _HINTS.get(kind, {}).get(key)

@@ -15,7 +15,7 @@ from engine.errors import EngineError, Unusable
 from engine.models.bounds import SCHEMA_IN_LOOP_CHARACTERS
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.threads import Threads
-from engine.runtimes.model.output import SchemaMismatch, check_schema, check_value, validate_output
+from engine.runtimes.model.output import SchemaMismatch, check_schema, check_value, parse_output
 from engine.runtimes.values import json_value
 
 
@@ -69,6 +69,6 @@ async def typed_text(work: Work, text: str, threads: Threads) -> JsonValue:
     if work.spec.output is None or work.attempt.saw_stopping:
         return text
     try:
-        return await threads.run(partial(validate_output, text, work.spec.output))
+        return await threads.run(partial(parse_output, text, work.spec.output))
     except SchemaMismatch as mismatch:
         raise OutputMismatch(mismatch) from mismatch

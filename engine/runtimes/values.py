@@ -173,7 +173,8 @@ def usage_of(amounts: Amounts) -> Usage:
             raise ValueError(f"{name} must be a whole number, 0 or more, not {tokens!r}")
     if (tokens_cached or 0) > (tokens_in or 0):
         raise ValueError(f"tokens_cached is a part of tokens_in, and {tokens_cached} is more than {tokens_in}")
-    cost, cost_usd = None, amounts.get("cost_usd")
+    cost = None
+    cost_usd = amounts.get("cost_usd")
     if cost_usd is not None:
         try:
             cost = Decimal(str(cost_usd))
@@ -203,7 +204,8 @@ def one_line(error: BaseException) -> str:
 
 def with_class(error: BaseException) -> str:
     """Return the message of `error` as one line that begins with its class."""
-    name, line = type(error).__name__, one_line(error)
+    name = type(error).__name__
+    line = one_line(error)
     return line if line.startswith(name) else f"{name}: {line}"
 
 
@@ -261,7 +263,8 @@ def _hide(secrets: list[tuple[str, str]], text: str) -> str:
 def _secrets() -> list[tuple[str, str]]:
     """Return names and values of the secrets in the present environment, longer ones first."""
     # The undecoded data of `os.environ` is compared with that of the last call.
-    environment, sent = getattr(os.environ, "_data", None), sent_variables()
+    environment = getattr(os.environ, "_data", None)
+    sent = sent_variables()
     if environment is None or environment != _LAST["environment"] or sent != _LAST["sent"]:
         named_secrets = [
             (name, value) for name, value in os.environ.items() if _is_secret(name, value, is_sent=name in sent)

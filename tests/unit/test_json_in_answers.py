@@ -8,7 +8,7 @@ import pytest
 from engine.errors import Unusable
 from engine.models.bounds import MAX_JSON_CHARACTERS, MAX_JSON_VALUES, excess_of_json
 from engine.runtimes.json_schema import NAMED
-from engine.runtimes.model.output import SchemaMismatch, check_schema, validate_output
+from engine.runtimes.model.output import SchemaMismatch, check_schema, parse_output
 
 READ: dict[str, Any] = {
     " \n[1] ": [1],
@@ -34,13 +34,13 @@ UNREAD = [
 
 @pytest.mark.parametrize("text", READ)
 def test_the_whole_answer_or_the_one_fenced_block_is_read(text: str) -> None:
-    assert validate_output(text, {}) == READ[text]
+    assert parse_output(text, {}) == READ[text]
 
 
 @pytest.mark.parametrize("text", UNREAD)
 def test_of_other_answers_nothing_is_read(text: str) -> None:
     with pytest.raises(SchemaMismatch, match=r"^it is not JSON"):
-        validate_output(text, {})
+        parse_output(text, {})
 
 
 def test_json_may_have_as_much_as_its_bounds() -> None:
@@ -51,18 +51,18 @@ def test_json_may_have_as_much_as_its_bounds() -> None:
     assert excess_of_json(" " * MAX_JSON_CHARACTERS) is None
     assert excess_of_json("," * (MAX_JSON_CHARACTERS + 1)) == "characters"
     with pytest.raises(SchemaMismatch, match=r"characters$"):
-        validate_output("```\n" + json.dumps("x" * MAX_JSON_CHARACTERS) + "\n```", {})
+        parse_output("```\n" + json.dumps("x" * MAX_JSON_CHARACTERS) + "\n```", {})
 
 
 @pytest.mark.parametrize("keyword", ["$ref", "$dynamicRef"])
 def test_references_are_looked_for_where_schemas_stand_and_nowhere_else(keyword: str) -> None:
     reference: Any = {keyword: "#/nowhere"}
     for name in sorted(NAMED - {"patternProperties", "dependentRequired"}):
-        with pytest.raises(Unusable, match="is not in the schema"):
+        with pytest.raises(Unusable, match="is not defined in the schema"):
             check_schema({name: {"const": reference}})
     schemas: list[Any] = [{"items": reference}, {"anyOf": [{"not": reference}]}]
     for schema in schemas:
-        with pytest.raises(Unusable, match="is not in the schema"):
+        with pytest.raises(Unusable, match="is not defined in the schema"):
             check_schema(schema)
     for name in ("const", "default"):
         check_schema({name: reference})

@@ -322,7 +322,7 @@ def test_the_arguments_of_a_supervisor_have_the_defaults_of_its_record() -> None
 def test_a_command_says_the_value_that_is_wrong() -> None:
     with pytest.raises(ValueError, match=r"submit: priority: .* not '0'"):
         decode_command("submit", b'{"request": "x", "priority": "0"}')
-    with pytest.raises(ValueError, match=r"submit: body: is not JSON .* column 32"):
+    with pytest.raises(ValueError, match=r"submit: body: it is not JSON .* column 32"):
         decode_command("submit", b'{"request": "x", "deadline_s": Infinity}')
     assert decode_command("submit", b'{"request": "x", "deadline_s": 5}') == Submit(request="x", deadline_s=5.0)
 

@@ -23,7 +23,7 @@ MAX_LEVELS = 200
 
 
 class NotStrict(ValueError):
-    """Parsers may read these bytes differently, or they are not JSON; the message is one line."""
+    """Parsers may read these bytes differently, or they are not JSON; the message is one line, a whole clause."""
 
 
 def check_values(bodies: Collection[bytes], max_values: int = MAX_VALUES, *, texts: bytes = b"") -> None:
@@ -60,7 +60,7 @@ def strict_json(body: bytes) -> Any:
     try:
         value = from_json(body, allow_inf_nan=False)
     except ValueError as error:
-        raise NotStrict(f"is not JSON ({_first_line(error)})") from error
+        raise NotStrict(f"it is not JSON ({_first_line(error)})") from error
     if msgspec.json.encode(value) == body:
         return value
     del value  # two of them would take twice the memory
@@ -91,11 +91,11 @@ def _read_again(body: bytes) -> Any:
             body.decode("utf-8"), object_pairs_hook=_object, parse_float=_number, parse_constant=_constant
         )
     except RecursionError as error:
-        raise NotStrict("is nested too deeply") from error
+        raise NotStrict("it is nested too deeply") from error
     except NotStrict:
         raise
     except ValueError as error:
-        raise NotStrict(f"is not JSON ({_first_line(error)})") from error
+        raise NotStrict(f"it is not JSON ({_first_line(error)})") from error
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -103,18 +103,18 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(values) != len(pairs):
         keys = [key for key, _ in pairs]
         duplicate_key = next(key for key in keys if keys.count(key) > 1)
-        raise NotStrict(f"has the key {duplicate_key[:40]!a} twice")
+        raise NotStrict(f"it has the key {duplicate_key[:40]!a} twice")
     return values
 
 
 def _number(digits: str) -> float:
     if len(digits) > 100 or not math.isfinite(float(digits)):
-        raise NotStrict(f"holds the number {digits[:20]}, which is too large")
+        raise NotStrict(f"it holds the number {digits[:20]}, which is too large")
     return float(digits)
 
 
 def _constant(name: str) -> NoReturn:
-    raise NotStrict(f"holds {name}, which is not a number")
+    raise NotStrict(f"it holds {name}, which is not a number")
 
 
 def _first_line(error: ValueError) -> str:

@@ -1,4 +1,7 @@
-"""The `task` of `f(task, ctx)`. See docs/reference/function-agents.md."""
+"""The `task` of `f(task, ctx)`. See docs/reference/function-agents.md.
+
+Requests and inputs may be large, and most tasks do not read them, so they are copied on first use.
+"""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -8,8 +11,6 @@ from engine.core.records.records import JsonValue
 from engine.core.records.values import as_text
 from engine.models.records import Message
 from engine.runtimes.values import copy_json
-
-# Requests and inputs may be large, and most tasks do not read them, so they are copied on first use.
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Task:
     """The task's own input as it was given; another agent may have given a list or an object."""
     _request: JsonValue = field(repr=False)
     inputs: list[TaskInput]
-    """Results of all earlier tasks: first those before the enclosing teams, last its direct predecessor."""
+    """Results of all earlier tasks, outermost team first; the direct predecessor is last."""
     folder: Path | None
     """The team's folder."""
     attempt: int

@@ -60,7 +60,8 @@ class BuiltinTool(ABC):
             name: The name by which the model calls the tool.
             key: Key of the call; only tools that run last may be called with a recorded key.
         """
-        work, began_ms = self._work, self._work.attempt.now_ms()
+        work = self._work
+        began_ms = self._work.attempt.now_ms()
         try:
             outcome = await self._result(arguments, key)
         except CallRefused as refused:

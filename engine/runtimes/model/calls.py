@@ -116,7 +116,8 @@ class Calls:
 
     def _prepare(self, call: Call) -> tuple[str, Handler]:
         """Return the key of a call, and a function that performs it."""
-        tool, arguments = self._builtin.get(call.name), call.arguments
+        tool = self._builtin.get(call.name)
+        arguments = call.arguments
         is_read = call.name == self.results.tool and tool is None and call.name not in self._tools
         if is_read and isinstance(arguments, dict):
             return "", lambda: _completed(CallResult(self.results.read(arguments), is_read=True))
@@ -125,7 +126,9 @@ class Calls:
         return key, self._handler(call, key, call_input)
 
     def _handler(self, call: Call, key: str, call_input: JsonValue) -> Handler:
-        work, arguments, tool = self._work, call.arguments, self._builtin.get(call.name)
+        work = self._work
+        arguments = call.arguments
+        tool = self._builtin.get(call.name)
         is_recorded = work.attempt.is_recorded(key)
         if tool is None and self.workers is not None and self._work.delegations.has_delegated(key):
             # The tool was renamed since.

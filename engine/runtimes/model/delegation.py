@@ -75,7 +75,8 @@ class Workers:
         return state.supervisors[state.agents[self._work.effect.agent_id].supervisor_id]
 
     def _name_of(self, task: Task) -> str:
-        state, worker_id = self._work.attempt.state, task.worker_id or task.agent_id or ""
+        state = self._work.attempt.state
+        worker_id = task.worker_id or task.agent_id or ""
         member = state.agents.get(worker_id) or state.supervisors.get(worker_id)
         return "" if member is None else member.name
 
@@ -127,7 +128,8 @@ class DelegateTool(WorkersTool):
             raise CallRefused(str(refused), workers=[*self._workers.names]) from None
 
     async def _delegate(self, arguments: Arguments, key: str) -> JsonValue:
-        worker, instructions = str(arguments.get("worker")), arguments.get("instructions")
+        worker = str(arguments.get("worker"))
+        instructions = arguments.get("instructions")
         if not self._work.delegations.has_delegated(key):
             worker, instructions = text_in(arguments, "worker"), text_in(arguments, "instructions")
             if (reason := self._workers.why_not(worker)) is not None:

@@ -23,7 +23,7 @@ from engine.runtimes.model.compaction import Compaction
 from engine.runtimes.model.conversation import Conversation, summary_text
 from engine.runtimes.model.errors import AnswerCut, AnswerRefused, EmptyAnswer, InvalidOutput, Looping, TurnLimit
 from engine.runtimes.model.options import ModelOptions
-from engine.runtimes.model.output import SchemaMismatch, parse_output
+from engine.runtimes.model.output import SchemaMismatch, parse_output_in_thread
 from engine.runtimes.model.prompt import system_text
 from engine.runtimes.model.turn import Turns, answer_record
 
@@ -68,7 +68,8 @@ class ModelLoop:
             ModelStopped: If the model does not produce an output.
             ModelError: If no model answers.
         """
-        self._extra_instructions, self._takes_steers = extra_instructions, text is None
+        self._extra_instructions = extra_instructions
+        self._takes_steers = text is None
         if text is None:
             self._work.people.on_steer = self._cut_short
             await self._add_earlier_messages()
@@ -122,7 +123,8 @@ class ModelLoop:
 
     async def _answer(self, turn: int) -> tuple[ModelAnswer, str]:
         """Return the answer of a turn, from the journal or a model, and its key."""
-        work, name = self._work, f"turn:{turn}"
+        work = self._work
+        name = f"turn:{turn}"
         while work.attempt.is_recorded(steers_key(turn, self._steers_taken[turn])):
             await self._add_steers(turn)
         compaction_key, is_compacted, key = await self._keys(name)
@@ -138,7 +140,8 @@ class ModelLoop:
             await self._calls.refresh()
             system, schemas = self._system_and_tools()
             if not is_compacted and self._compaction.is_due(len(system.text) + len(str(schemas))):
-                is_compacted, key = True, await self._summarise(compaction_key, name)
+                is_compacted = True
+                key = await self._summarise(compaction_key, name)
                 continue
             try:
                 reply = await self._request_answer(name, key, system, schemas)
@@ -148,7 +151,8 @@ class ModelLoop:
                 if is_compacted or not self._compaction.is_possible:
                     self._turns.use_next_model(error)
                     continue
-                is_compacted, key = True, await self._summarise(compaction_key, name)
+                is_compacted = True
+                key = await self._summarise(compaction_key, name)
                 continue
             if reply is None:
                 if await self._add_steers(turn):
@@ -216,7 +220,8 @@ class ModelLoop:
     def _report(self) -> None:
         """Report a pending answer."""
         if self._unreported is not None:
-            step, self._unreported = self._unreported, None
+            step = self._unreported
+            self._unreported = None
             self._work.record_soon(step())
 
     def _add_results(self, turn: int, calls: Sequence[Call], outcomes: Sequence[CallResult]) -> None:
@@ -255,7 +260,7 @@ class ModelLoop:
         if schema is None:
             return True, answer.text
         try:
-            return True, await parse_output(answer.text, schema)
+            return True, await parse_output_in_thread(answer.text, schema)
         except SchemaMismatch as mismatch:
             text = f"Your answer does not fit the schema of the output: {mismatch}. Answer again, with the JSON alone."
             return self._ask_again(text, InvalidOutput(str(mismatch)))

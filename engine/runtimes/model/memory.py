@@ -36,7 +36,8 @@ class Remember(BuiltinTool):
         importance = arguments.get("importance", 0.5)
         if isinstance(importance, bool) or not isinstance(importance, int | float):
             raise CallRefused("importance must be a number from 0 to 1")
-        text, tags = text_in(arguments, "text"), tuple(texts_in(arguments, "tags"))
+        text = text_in(arguments, "text")
+        tags = tuple(texts_in(arguments, "tags"))
         return {"remembered": await self._work.memory.remember(text, tags, float(importance))}
 
 

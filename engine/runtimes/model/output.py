@@ -42,6 +42,9 @@ def check_schema(schema: JsonValue) -> None:
             raise Unusable(f"is a JSON Schema of more than {SCHEMA_CHARACTERS:,} characters")
         Draft202012Validator.check_schema(schema)
         unresolved = next(_unresolved_references(schema), None)
+        if unresolved is not None:
+            reason = "is not defined in the schema; external references are not followed"
+            raise Unusable(f"$ref {_one_line(unresolved)[:60]!r} {reason}")
         for key, value in _keywords(schema):
             if key == "patternProperties":
                 raise Unusable("patternProperties cannot be used; name the properties, or use additionalProperties")
@@ -54,9 +57,6 @@ def check_schema(schema: JsonValue) -> None:
         raise Unusable(_one_line(str(error))) from error
     except RecursionError as error:
         raise Unusable("is nested too deeply") from error
-    if unresolved is not None:
-        reason = "is not in the schema; nothing else is read, neither files nor addresses"
-        raise Unusable(f"$ref {_one_line(unresolved)[:60]!r} {reason}")
 
 
 def _unresolved_references(schema: dict[str, JsonValue]) -> Iterator[str]:
@@ -94,11 +94,11 @@ def _keywords(schema: Any) -> Iterator[tuple[str, Any]]:
                 yield from _keywords(value)
 
 
-async def parse_output(text: str, schema: Any) -> JsonValue:
-    """Return the JSON value of an answer, as `validate_output` does; long checks run in a thread.
+async def parse_output_in_thread(text: str, schema: Any) -> JsonValue:
+    """Return the JSON value of an answer, as `parse_output` does, in a thread if the answer is long or its check slow.
 
     Raises:
-        SchemaMismatch: As `validate_output`.
+        SchemaMismatch: As `parse_output`.
     """
     if len(text) <= IN_LOOP_CHARACTERS:
         with suppress(CheckTimeout):
@@ -107,10 +107,10 @@ async def parse_output(text: str, schema: Any) -> JsonValue:
             return value
     import anyio.to_thread  # not needed to read team files
 
-    return await anyio.to_thread.run_sync(validate_output, text, schema, abandon_on_cancel=True)
+    return await anyio.to_thread.run_sync(parse_output, text, schema, abandon_on_cancel=True)
 
 
-def validate_output(text: str, schema: Any) -> JsonValue:
+def parse_output(text: str, schema: Any) -> JsonValue:
     """Return the JSON value of an answer: of the whole text, or of the only fenced block in it.
 
     Raises:
@@ -130,7 +130,7 @@ def check_value(value: JsonValue, schema: Any) -> None:
     try:
         _check_fit(value, schema, MAX_CHECK_S)
     except CheckTimeout as error:
-        raise SchemaMismatch(f"it takes longer than {MAX_CHECK_S:g} s to see whether it fits its schema") from error
+        raise SchemaMismatch(f"checking it against its schema takes longer than {MAX_CHECK_S:g} s") from error
 
 
 def _parse_json(text: str) -> JsonValue:
@@ -138,7 +138,7 @@ def _parse_json(text: str) -> JsonValue:
     try:
         value: JsonValue = strict_json(body)
     except ValueError as error:
-        raise SchemaMismatch(f"it {_one_line(str(error))}") from error
+        raise SchemaMismatch(_one_line(str(error))) from error
     return value
 
 
@@ -150,7 +150,7 @@ def _check_fit(value: JsonValue, schema: Any, within_s: float) -> None:
     except BadPattern as error:
         raise SchemaMismatch(_one_line(str(error))) from error
     except (Unresolvable, RecursionError) as error:
-        reason = "its schema refers to what is not there, or to itself without end"
+        reason = "its schema has an unresolvable or endlessly recursive reference"
         raise SchemaMismatch(f"{reason}: {_one_line(str(error))}") from error
     if fault is not None:
         at = ".".join(str(part) for part in fault.absolute_path)

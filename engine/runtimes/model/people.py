@@ -25,7 +25,8 @@ class AskHuman(BuiltinTool):
     @override
     async def _result(self, arguments: Arguments, key: str) -> CallResult:
         """Return the answer, which is recorded under the key of the call."""
-        question, options = text_in(arguments, "question"), texts_in(arguments, "options")
+        question = text_in(arguments, "question")
+        options = texts_in(arguments, "options")
         try:
             question_fields = checked_question(question, options, None, None)
         except ValueError as wrong:

@@ -11,10 +11,10 @@ from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.functions.function import function_runtime
+from engine.runtimes.model.answer_forms import answer_form_of
 from engine.runtimes.model.builtin_tools import BuiltinTool
 from engine.runtimes.model.calls import Calls
 from engine.runtimes.model.delegation import DelegateTool, ForwardMessage, Workers
-from engine.runtimes.model.judging import answer_form_of
 from engine.runtimes.model.lookup import NamedModel, models_of
 from engine.runtimes.model.loop import ModelLoop
 from engine.runtimes.model.member_tools import CreateAgent, ListWorkers

@@ -21,7 +21,7 @@ from engine.runtimes.model.calls import run_concurrently
 from engine.runtimes.model.conversation import Conversation
 from engine.runtimes.model.errors import ModelStopped
 from engine.runtimes.model.options import TalkOptions, TeamOptions
-from engine.runtimes.model.output import SchemaMismatch, parse_output
+from engine.runtimes.model.output import SchemaMismatch, parse_output_in_thread
 
 
 class MemberFailed(ModelStopped):
@@ -139,7 +139,7 @@ class _Moderation:
         """Return whether an earlier attempt continued a transcript: with a speaker, or (None) with the moderator."""
         if name is not None:
             return _has_delegated(self._work, name, self.speaker_prompt(transcript, name))
-        question = self._question(transcript, is_over=is_over)[0]
+        question, _ = self._question(transcript, is_over=is_over)
         if self._options.moderator is None:
             return _has_answered(self._work, question)
         return _has_delegated(self._work, self._options.moderator, question)
@@ -152,7 +152,8 @@ class _Moderation:
         else:
             moderator = self._options.moderator or ""
             try:
-                decision = await parse_output(as_text(await delegate_to(self._work, moderator, question)), schema)
+                answer = await delegate_to(self._work, moderator, question)
+                decision = await parse_output_in_thread(as_text(answer), schema)
             except SchemaMismatch as mismatch:
                 raise BadModerator(f"{moderator} was to say who speaks next, and {mismatch}") from mismatch
         assert isinstance(decision, dict)

@@ -90,7 +90,8 @@ class Turns:
                 "model": self.model.name,
                 "messages": len(messages) - len(system_messages),
             }
-            duration_ms, usage = work.attempt.now_ms() - began_ms, work.models.take_spent()
+            duration_ms = work.attempt.now_ms() - began_ms
+            usage = work.models.take_spent()
 
         def step(output: JsonValue) -> StepFinished:
             return StepFinished(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from docstring_parser import Docstring
 
-_PARAMETERS = (
+_PARAMETER_SECTIONS = (
     "Args",
     "Arguments",
     "Parameters",
@@ -23,7 +23,7 @@ _PARAMETERS = (
     "Keyword Arguments",
     "Other Parameters",
 )
-_OTHERS = (
+_OTHER_SECTIONS = (
     "Returns", "Return", "Yields", "Raises", "Example", "Examples", "Note", "Notes", "Warning", "Warnings", "See Also",
     "Todo", "References", "Attributes", "Source",
 )  # fmt: skip
@@ -47,7 +47,7 @@ def docstring_of(function: Callable[..., Any]) -> ParsedDocstring:
 
 def parse_docstring(docstring: str) -> ParsedDocstring:
     """Return a parsed docstring; common indentation is ignored."""
-    from docstring_parser import ParseError  # most programs have no tools to describe
+    from docstring_parser import ParseError  # imported here: only programs with tools need it
 
     readings: list[Docstring] = []
     for parse in _parsers():
@@ -56,10 +56,11 @@ def parse_docstring(docstring: str) -> ParsedDocstring:
     if not readings:
         return ParsedDocstring(docstring.strip())
     reading = max(readings, key=lambda candidate: len(candidate.meta))
-    return ParsedDocstring((reading.description or "").strip(), dict(_parameters(reading)))
+    return ParsedDocstring((reading.description or "").strip(), dict(_descriptions(reading)))
 
 
-def _parameters(reading: "Docstring") -> Iterator[tuple[str, str]]:
+def _descriptions(reading: "Docstring") -> Iterator[tuple[str, str]]:
+    """Yield the name of each parameter, and its description as one line."""
     for parameter in reading.params:
         if parameter.args[0] != "attribute":
             for name in parameter.arg_name.split(","):
@@ -72,8 +73,8 @@ def _parsers() -> "tuple[Callable[[str], Docstring], ...]":
     from docstring_parser.google import GoogleParser, Section, SectionType
 
     # The other sections are ignored; each is a single text, so that no fault in them matters.
-    sections = [Section(title, "param", SectionType.MULTIPLE) for title in _spellings(_PARAMETERS)]
-    sections += [Section(title, "other", SectionType.SINGULAR) for title in _spellings(_OTHERS)]
+    sections = [Section(title, "param", SectionType.MULTIPLE) for title in _spellings(_PARAMETER_SECTIONS)]
+    sections += [Section(title, "other", SectionType.SINGULAR) for title in _spellings(_OTHER_SECTIONS)]
     return GoogleParser(sections).parse, rest.parse, numpydoc.parse
 
 

@@ -23,17 +23,25 @@ class AnswerForm:
 
 
 _TEXT: JsonValue = {"type": "string"}
-APPROVAL: JsonValue = {
+APPROVAL_SCHEMA: JsonValue = {
     "type": "object",
     "properties": {"approved": {"type": "boolean"}, "reasons": _TEXT},
     "required": ["approved"],
 }
-SCORE: JsonValue = {
+SCORE_SCHEMA: JsonValue = {
     "type": "object",
     "properties": {"score": {"type": "number"}, "reasons": _TEXT},
     "required": ["score"],
 }
-ITEMS: JsonValue = {"type": "object", "properties": {"items": {"type": "array"}}, "required": ["items"]}
+ITEMS_SCHEMA: JsonValue = {"type": "object", "properties": {"items": {"type": "array"}}, "required": ["items"]}
+APPROVAL_FORM = AnswerForm(
+    "You check the work that you are given."
+    ' Answer with JSON alone: {"approved": true or false, "reasons": why it is sent back}.',
+    APPROVAL_SCHEMA,
+)
+ITEMS_FORM = AnswerForm(
+    'Split the work into items that can be done independently. Answer with JSON alone: {"items": [...]}.', ITEMS_SCHEMA
+)
 
 
 def answer_form_of(state: State, task: Task) -> AnswerForm | None:
@@ -41,24 +49,16 @@ def answer_form_of(state: State, task: Task) -> AnswerForm | None:
     check = _check_of(state, task)
     if check is None:
         return None
-    check_kind, args, role = check.what, check.args, task.role.partition(":")[0]
-    if check_kind == "approved":
-        return _review_form(args.get("rejects")) if role == "level" else _APPROVAL_FORM
-    if check_kind == "score":
-        return AnswerForm(
-            f"You judge the work that you are given. Give it a score; {args.get('until')} and more is good enough."
-            ' Answer with JSON alone: {"score": a number, "reasons": what would make it better}.',
-            SCORE,
-        )
-    if check_kind == "items":
-        return AnswerForm(
-            "Split the work into items that can be done apart from each other."
-            ' Answer with JSON alone: {"items": [...]}.',
-            ITEMS,
-        )
-    guards = args.get("guards")
-    conditions = "; ".join(describe_guard(guard) for guard in guards) if isinstance(guards, list) else ""
-    return AnswerForm(f"How it goes on is read from your answer, by the first of these that holds: {conditions}.")
+    match check.what:
+        case "approved":
+            is_reviewer = task.role.partition(":")[0] == "level"  # of `hierarchical_review`
+            return _review_form(check.args.get("rejects")) if is_reviewer else APPROVAL_FORM
+        case "score":
+            return _score_form(check.args.get("until"))
+        case "items":
+            return ITEMS_FORM
+        case "guards":
+            return _branch_form(check.args.get("guards"))
 
 
 def _check_of(state: State, task: Task) -> Check | None:
@@ -72,17 +72,24 @@ def _check_of(state: State, task: Task) -> Check | None:
     return None
 
 
-_APPROVAL_FORM = AnswerForm(
-    "You check the work that you are given."
-    ' Answer with JSON alone: {"approved": true or false, "reasons": why it is sent back}.',
-    APPROVAL,
-)
-
-
 def _review_form(rejects: JsonValue) -> AnswerForm:
     """Return the form for a reviewer whose answer is passed on if it approves."""
     word = str(rejects[0]).upper() if isinstance(rejects, list) and rejects else "REJECTED"
     return AnswerForm(
-        f"You review the work that you are given. To send it back, begin your answer with {word} and say what is to"
-        " be changed. Otherwise give the work as it is to go on."
+        f"You review the work that you are given. To send it back, begin your answer with {word} and say what to"
+        " change. Otherwise answer with the work itself, as it should be passed on."
     )
+
+
+def _score_form(until: JsonValue) -> AnswerForm:
+    return AnswerForm(
+        f"You judge the work that you are given. Give it a score; {until} or more is good enough."
+        ' Answer with JSON alone: {"score": a number, "reasons": what would make it better}.',
+        SCORE_SCHEMA,
+    )
+
+
+def _branch_form(guards: JsonValue) -> AnswerForm:
+    """Return the form for an agent whose answer chooses a branch by its guards."""
+    conditions = "; ".join(describe_guard(guard) for guard in guards) if isinstance(guards, list) else ""
+    return AnswerForm(f"The next step is chosen by the first of these conditions that your answer meets: {conditions}.")
