@@ -19,12 +19,12 @@ from typing import Unpack
 from dashboard.views.event_log import Entry
 from dashboard.views.measures.activity import Activity
 from dashboard.views.words.names import Names, readable
-from engine.core.encoding.codec import decode_events, kind_of
+from engine.core.encoding.codec import kind_of
 from engine.core.errors import CoreError
 from engine.core.events import PartRecorded, StateImported, StepRecorded
 from engine.core.fold import fold
 from engine.core.state import State
-from engine.reading.folding import end_events_of, nearest_state
+from engine.reading.folding import end_events_of, events_of, nearest_state
 from store import Reader, Record, Tail, mark_at
 from store.errors import FileLost, ReadRowsLost, StoreError
 from store.journals.records import EngineInfo, StandbyInfo
@@ -219,7 +219,7 @@ class Feed:
             for first in range(0, len(batch), PIECE):
                 piece = batch[first : first + PIECE]
                 self._give_way()
-                yield list(map(Entry.of, piece, decode_events([(row.seq, row.kind, row.body) for row in piece])))
+                yield list(map(Entry.of, piece, events_of(piece)))
 
     def _give_way(self) -> None:
         until_s = time.monotonic() + GIVE_WAY_S
@@ -284,7 +284,7 @@ class Feed:
 
 def entries_of(reader: Reader, records: list[Record], names: Names) -> list[Entry]:
     """Decode records, and add the titles that they need to `names`; call in the thread of `reader`."""
-    events = decode_events([(record.seq, record.kind, record.body) for record in records])
+    events = events_of(records)
     names.learn([*end_events_of(reader, names.unknown(records)), *events])
     return list(map(Entry.of, records, events))
 
@@ -318,7 +318,7 @@ def parts_of(reader: Reader, entries: list[Entry], *, known_hashes: Container[st
     for part in hashes:
         if part not in known_hashes:
             for record in reader.records(0, 1, kinds=[kind_of(PartRecorded)], contains=part):
-                (event,) = decode_events([(record.seq, record.kind, record.body)])
+                (event,) = events_of([record])
                 if isinstance(event, PartRecorded):
                     texts[part] = readable(event.value)
     return texts

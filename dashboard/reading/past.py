@@ -23,12 +23,13 @@ from dashboard.views.measures.queues import EVERY_MS, waiting_of
 from dashboard.views.measures.usage import is_metered
 from dashboard.views.words.glyphs import MARKS
 from dashboard.views.words.names import Names
-from engine.core.encoding.codec import decode_events, decode_state, encode_state
+from engine.core.encoding.codec import decode_state, encode_state
 from engine.core.errors import CoreError
 from engine.core.events import Event
 from engine.core.fold import fold
 from engine.core.state import State
 from engine.platform import garbage
+from engine.reading.folding import events_of
 from store import Reader, StoreError
 
 PAGE = 100
@@ -254,7 +255,7 @@ class Past:
             records = reader.linked_records(state.seq, min(PAGE, until - state.seq))
             if not records:
                 break
-            events = decode_events([(record.seq, record.kind, record.body) for record in records])
+            events = events_of(records)
             if state.seq < since:
                 fold(state, events)
             else:

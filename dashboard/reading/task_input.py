@@ -3,8 +3,9 @@
 from typing import Any, NamedTuple
 
 from dashboard.views.words.names import readable
-from engine.core.encoding.codec import decode_events, kind_of
+from engine.core.encoding.codec import kind_of
 from engine.core.events import Delegated, Event, GroupGrown, GroupPlanned, NodePlan, RunSubmitted, StrategySwitched
+from engine.reading.folding import events_of
 from store import Reader
 
 _PLANS = [kind_of(kind) for kind in (Delegated, GroupPlanned, GroupGrown, StrategySwitched, RunSubmitted)]
@@ -40,7 +41,7 @@ class _Plan(NamedTuple):
 
 def _plan(reader: Reader, run_id: str, task_id: str, before_seq: int) -> _Plan | None:
     records = reader.records_before(before_seq, _MAX_PLANS, run_id=run_id, kinds=_PLANS, value=task_id)
-    events = decode_events([(record.seq, record.kind, record.body) for record in records])
+    events = events_of(records)
     return next((plan for event in reversed(events) for plan in _plans(event) if plan.task_id == task_id), None)
 
 

@@ -10,12 +10,13 @@ from typing import Protocol
 import anyio
 import anyio.to_thread
 
-from engine.core.encoding.codec import decode_events, decode_state, encode_state
+from engine.core.encoding.codec import decode_state, encode_state
 from engine.core.fold import fold
 from engine.core.state import State
 from engine.errors import DiskStayedBroken, DiskStayedFull
 from engine.host.batch import Batch
 from engine.platform.clock import Clock
+from engine.reading.folding import events_of
 from store import DiskFailed, DiskFull, Record, Row, StoreBusy, StoreError
 from store.layout.opening import Store
 
@@ -210,4 +211,4 @@ async def _from_snapshot(store: Store) -> State:
 
 
 def _fold_page(state: State, records: list[Record]) -> None:
-    fold(state, decode_events([(record.seq, record.kind, record.body) for record in records]))
+    fold(state, events_of(records))

@@ -40,7 +40,7 @@ from engine.supervisor.node import EngineLink, JournalLink, Make, translate_refu
 from engine.supervisor.offline import FileJournal
 from engine.supervisor.people import People
 from engine.supervisor.requests import Requests
-from engine.supervisor.shared import LoopGuard
+from engine.supervisor.shared_resource import LoopGuard
 from engine.supervisor.views import Views
 from engine.trusted_code.trust import grant, needs_trust, user_list
 from store import (

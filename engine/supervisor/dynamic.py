@@ -26,7 +26,7 @@ from engine.platform.clock import Clock
 from engine.supervisor.adoption import tree_of
 from engine.supervisor.changes import Changes
 from engine.supervisor.history import RecordedWork
-from engine.supervisor.local import LocalEngine
+from engine.supervisor.local_engine import LocalEngine
 from engine.supervisor.node import check_names, checks_arguments, spec_of
 from engine.supervisor.offline import complete_state_of, state_ready
 from engine.supervisor.people import People

@@ -1,6 +1,6 @@
 """Base of a supervisor's methods: its place in a tree, and the engine of that tree.
 
-The engine is one in this process (`local`) or one behind a file (`attached`).
+The engine is one in this process (`local_engine`) or one behind a file (`attached`).
 """
 
 from abc import ABC, abstractmethod

@@ -102,7 +102,7 @@ def test_an_engine_loads_no_reader_of_team_files_and_no_runtime_before_an_agent_
 
 
 def test_a_standby_has_every_runtime_before_it_takes_over() -> None:
-    program = "import anyio; from dashboard.cli.engines.standby import rehearse; anyio.run(rehearse)"
+    program = "import anyio; from dashboard.cli.engines.readiness import rehearse; anyio.run(rehearse)"
     runtimes = {
         f"engine.runtimes.{name}" for name in ("functions.function", "scripted", "model.runtime", "programs.acp")
     }

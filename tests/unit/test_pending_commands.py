@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from engine.core.commands import Command, Ping
 from engine.errors import CommandRefusedError, HostStopped
-from engine.supervisor.shared import CommandQueue
+from engine.supervisor.command_queue import CommandQueue
 from tests.patience import PATIENCE_S
 
 

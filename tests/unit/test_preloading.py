@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.cli.engines.standby import Preloading, loadable_references
+from dashboard.cli.engines.readiness import Preloading, loadable_references
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import State, Team
 from engine.errors import Unusable

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.cli.engines import standby
-from dashboard.cli.engines.standby import Readiness
+from dashboard.cli.engines import readiness
+from dashboard.cli.engines.readiness import Readiness
 from engine.core.errors import CoreError
 from engine.trusted_code.trust import TrustList
 from store import Reader, StoreError
@@ -21,7 +21,7 @@ def test_a_file_that_cannot_be_folded_is_closed_after_each_look(
         opened.append(reader)
         raise CoreError("an event that this version does not know")
 
-    monkeypatch.setattr(standby, "fold_from", broken)
+    monkeypatch.setattr(readiness, "fold_from", broken)
     monkeypatch.chdir(tmp_path)
 
     db = write_database(tmp_path / "team.db", busy_world().journal)

@@ -19,7 +19,7 @@ import anyio.to_thread
 from anyio.abc import TaskGroup, TaskStatus
 
 from dashboard.cli.engines.engine_options import EngineOptions
-from dashboard.cli.engines.standby import Readiness, rehearse
+from dashboard.cli.engines.readiness import Readiness, rehearse
 from dashboard.cli.engines.up import is_loaded
 from dashboard.cli.printing.output import REFUSED, WORK_FAILED, WRONG_USAGE, CommandFailure, fail, quoted, show_failure
 from dashboard.cli.trust import trust_list
@@ -35,52 +35,6 @@ from store.leadership.standby import Standby, Turn
 
 UNSTICK_S = 3.0
 """How long the loop may take to notice a lost store before the process is ended anyway."""
-
-
-def exit_on_loss(loss: StoreError, db: Path, *, as_json: bool) -> NoReturn:
-    """Report why this engine lost its database, and exit at once.
-
-    Nothing is left to write, agents in threads must not keep running beside the next engine, and closing a lost
-    file would remove the write-ahead log now at its path, which belongs to another database.
-    """
-    failure = _loss_failure(loss, db)
-    show_failure(failure, as_json=as_json)
-    sys.stderr.flush()
-    os._exit(failure.exit_status)
-
-
-def watch_for_loss(store: Store, *, as_json: bool) -> None:
-    """Watch for the loss of a store beside the loop, and end the process where the loop does not notice in time.
-
-    An agent that blocks the loop makes the engine look hung, possibly permanently.
-    """
-    db = store.path
-    assert db is not None
-
-    def watch() -> None:
-        store.lease.wait_until_lost()
-        time.sleep(UNSTICK_S)
-        if store.lease.loss is not None:
-            exit_on_loss(store.lease.loss, db, as_json=as_json)
-
-    threading.Thread(target=watch, name="engine-loss", daemon=True).start()
-
-
-def _loss_failure(loss: StoreError, db: Path) -> CommandFailure:
-    if not isinstance(loss, Deposed):
-        return CommandFailure("file_lost", str(loss), "", WRONG_USAGE)
-    try:
-        with Reader(db) as reader:
-            now = reader.engine()
-    except StoreError:
-        now = None
-    leader = "another engine" if now is None else f"engine {now.pid}"
-    text = f"this engine, {os.getpid()}, was deposed: {leader} took over with token {loss.newer_token}"
-    return CommandFailure(
-        "deposed", f"{text}; it no longer writes, and nothing that was acknowledged is lost", "", WORK_FAILED
-    )
-
-
 END_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 log = logging.getLogger(__name__)
 
@@ -200,7 +154,7 @@ class EngineProcess:
         async with opened as store, anyio.create_task_group() as group:
             if standby is not None:
                 standby.leave()
-            watch_for_loss(store, as_json=self._as_json)
+            self._watch_for_loss(store)
             state = _usable_state(readiness, store)
             host = Host(store, folder=Path.cwd(), allowed=self._allowed, is_program=False, state=state)
             group.start_soon(self._watch_signals, host)
@@ -219,8 +173,33 @@ class EngineProcess:
         try:
             await host.run(task_status=task_status)
         except (Deposed, FileLost) as loss:
-            exit_on_loss(loss, self._db, as_json=self._as_json)
+            self._exit_on_loss(loss)
         group.cancel_scope.cancel()
+
+    def _watch_for_loss(self, store: Store) -> None:
+        """Watch for the loss of a store beside the loop, and end the process where the loop does not notice in time.
+
+        An agent that blocks the loop makes the engine look hung, possibly permanently.
+        """
+
+        def watch() -> None:
+            store.lease.wait_until_lost()
+            time.sleep(UNSTICK_S)
+            if store.lease.loss is not None:
+                self._exit_on_loss(store.lease.loss)
+
+        threading.Thread(target=watch, name="engine-loss", daemon=True).start()
+
+    def _exit_on_loss(self, loss: StoreError) -> NoReturn:
+        """Report why this engine lost its database, and exit at once.
+
+        Nothing is left to write, agents in threads must not keep running beside the next engine, and closing a lost
+        file would remove the write-ahead log now at its path, which belongs to another database.
+        """
+        failure = _loss_failure(loss, self._db)
+        show_failure(failure, as_json=self._as_json)
+        sys.stderr.flush()
+        os._exit(failure.exit_status)
 
     async def _watch_signals(self, host: Host) -> None:
         with anyio.open_signal_receiver(*END_SIGNALS) as signals:
@@ -232,6 +211,21 @@ class EngineProcess:
                 self.ended_by = signal.Signals(number)
                 log.info("%s: the engine stops; a second signal ends it at once", self.ended_by.name)
                 await host.stop(self.ended_by.name)
+
+
+def _loss_failure(loss: StoreError, db: Path) -> CommandFailure:
+    if not isinstance(loss, Deposed):
+        return CommandFailure("file_lost", str(loss), "", WRONG_USAGE)
+    try:
+        with Reader(db) as reader:
+            now = reader.engine()
+    except StoreError:
+        now = None
+    leader = "another engine" if now is None else f"engine {now.pid}"
+    text = f"this engine, {os.getpid()}, was deposed: {leader} took over with token {loss.newer_token}"
+    return CommandFailure(
+        "deposed", f"{text}; it no longer writes, and nothing that was acknowledged is lost", "", WORK_FAILED
+    )
 
 
 async def _call_when_closed(descriptor: int, callback: Callable[[], Awaitable[None] | None]) -> None:

@@ -28,10 +28,11 @@ from engine.stream.records import StreamItem
 from engine.stream.subscription import Subscription
 from engine.supervisor.adoption import Adoption, tree_of
 from engine.supervisor.callables import Callables
+from engine.supervisor.command_queue import CommandQueue
 from engine.supervisor.node import EngineLink, JournalLink, Make, SupervisorNode, checked_command, translate_refusals
 from engine.supervisor.offline import FileJournal, OfflineJournal
 from engine.supervisor.program_members import ProgramMembers, brought_specs
-from engine.supervisor.shared import CommandQueue, LoopGuard, SharedResource
+from engine.supervisor.shared_resource import LoopGuard, SharedResource
 from engine.trusted_code.trust import user_list
 from store import Durability, Store, open_store
 
