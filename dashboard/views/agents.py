@@ -11,14 +11,7 @@ from dashboard.views.drawing.rows import Cell, Column, Listing, Order, empty_mes
 from dashboard.views.drawing.sorting import heads_of, orders_of
 from dashboard.views.facts.agent import now_in_brief, state_of_agent
 from dashboard.views.measures.digest import Digest
-from dashboard.views.measures.usage import (
-    USAGE_TITLES,
-    cost_cell,
-    cost_rank,
-    is_metered,
-    tokens_cell,
-    tokens_rank,
-)
+from dashboard.views.measures.usage import USAGE_TITLES, cost_cell, cost_rank, is_metered, tokens_cell, tokens_rank
 from dashboard.views.words.amounts import count, duration, median, percent
 from dashboard.views.words.filters import parse_partial_filter
 from dashboard.views.words.help import COST_MEANING, P50_MEANING, STATE_MEANING, TOKENS_MEANING

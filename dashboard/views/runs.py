@@ -6,28 +6,13 @@ from typing import NamedTuple, TypeAlias
 from rich.cells import cell_len
 
 from dashboard.views.drawing.plots import meter
-from dashboard.views.drawing.rows import (
-    EMPTY,
-    Cell,
-    Column,
-    Listing,
-    Order,
-    empty_message,
-    make_cells,
-    visible_columns,
-)
+from dashboard.views.drawing.rows import EMPTY, Cell, Column, Listing, Order, empty_message, make_cells, visible_columns
 from dashboard.views.drawing.sorting import heads_of, orders_of
+from dashboard.views.facts.run import AnyRun
 from dashboard.views.measures.forecast import time_left, waits_for_you
 from dashboard.views.measures.limits import budget_words, deadline_cell
 from dashboard.views.measures.progress import share_of
-from dashboard.views.measures.usage import (
-    USAGE_TITLES,
-    cost_cell,
-    cost_rank,
-    is_metered,
-    tokens_cell,
-    tokens_rank,
-)
+from dashboard.views.measures.usage import USAGE_TITLES, cost_cell, cost_rank, is_metered, tokens_cell, tokens_rank
 from dashboard.views.words.amounts import count, duration, elapsed, moment, percent
 from dashboard.views.words.filters import parse_partial_filter
 from dashboard.views.words.glyphs import ASKS, run_mark
@@ -40,7 +25,6 @@ from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import Run, RunStatus, RunSummary, State
 
 _REQUEST_WIDTH, _MAX_REQUEST_WIDTH, _BAR_WIDTH = 20, 80, 10
-AnyRun = Run | RunSummary
 RunRank: TypeAlias = Callable[[AnyRun], tuple[float | str, ...]]
 _NEVER = 2**62
 _STATES = (

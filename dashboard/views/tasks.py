@@ -4,16 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from dashboard.views.agents import MAX_NAME_WIDTH, widest_name
-from dashboard.views.drawing.rows import (
-    EMPTY,
-    Cell,
-    Column,
-    Listing,
-    Order,
-    empty_message,
-    make_cells,
-    visible_columns,
-)
+from dashboard.views.drawing.rows import EMPTY, Cell, Column, Listing, Order, empty_message, make_cells, visible_columns
 from dashboard.views.drawing.sorting import heads_of, orders_of
 from dashboard.views.facts.ended import EndedTask
 from dashboard.views.facts.steps import last_line

@@ -10,6 +10,7 @@ from itertools import islice
 from dashboard.views.drawing.lines import BLANK, Line, Span, cut, pad
 from dashboard.views.drawing.plots import meter
 from dashboard.views.drawing.rows import GAP
+from dashboard.views.measures.progress import share_of
 from dashboard.views.network import mode_glyph
 from dashboard.views.words.amounts import count, is_known, money, pluralize
 from dashboard.views.words.glyphs import AGENT, Mark, agent_mark, run_mark, task_mark
@@ -37,9 +38,8 @@ def holdings(state: State, *, working: bool = False) -> list[Line]:
     ]
     for run in islice(reversed(state.runs.values()), MAX_RUNS):
         mark = run_mark(run, working=working)
-        share = run.ended / run.total if run.total else 0.0
         failed = [Span(f"  {run.failed:,} failed", "warn")] if run.failed else []
-        figures = (*meter(share, _METER, tone=mark.tone), Span(f"  {run.ended:,}/{run.total:,} ended"), *failed)
+        figures = (*meter(share_of(run), _METER, tone=mark.tone), Span(f"  {run.ended:,}/{run.total:,} ended"), *failed)
         name = pad(f"{run.id} {run.title}", _TITLE)
         lines.append(Line((Span(f"   {mark.glyph} ", mark.tone), Span(name), Span(" " * GAP), *figures), run.id))
     done = f"{pluralize(state.tasks_done, 'task')} done, {count(state.tasks_failed)} failed"

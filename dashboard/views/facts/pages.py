@@ -17,11 +17,7 @@ from dashboard.views.facts.task import describe_progress, task_facts, waiting_re
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.words.absent import absence
-from dashboard.views.words.amounts import (
-    clock,
-    elapsed,
-    moment,
-)
+from dashboard.views.words.amounts import clock, elapsed, moment
 from dashboard.views.words.glyphs import task_mark
 from dashboard.views.words.names import JournalTexts, pretty
 from dashboard.views.words.sentences import Sentence

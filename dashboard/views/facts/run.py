@@ -1,6 +1,7 @@
 """What is known of a run, worded once for every place that shows it."""
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from dashboard.views.drawing.facts import Fact
 from dashboard.views.measures.forecast import may_grow, time_left, waits_for_you
@@ -11,8 +12,11 @@ from dashboard.views.words.glyphs import run_mark
 from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import Run, RunSummary, State
 
+AnyRun: TypeAlias = Run | RunSummary
+"""An open run, or a finished one."""
 
-def run_facts(state: State, run: Run | RunSummary, *, now_ms: int, working: bool = True) -> list[Fact]:
+
+def run_facts(state: State, run: AnyRun, *, now_ms: int, working: bool = True) -> list[Fact]:
     """Return all that is known of a run, in groups, each in the order of its importance.
 
     Args:
@@ -24,7 +28,7 @@ def run_facts(state: State, run: Run | RunSummary, *, now_ms: int, working: bool
     return [*facts, Fact("error", run.error, "error", "alerts")] if run.error is not None else facts
 
 
-def _head(state: State, run: Run | RunSummary, now_ms: int, working: bool) -> Iterator[Fact]:
+def _head(state: State, run: AnyRun, now_ms: int, working: bool) -> Iterator[Fact]:
     mark, supervisor = run_mark(run, working=working), state.supervisors.get(run.supervisor_id)
     yield Fact("state", mark.text, mark.tone, "head")
     took = duration(run.ended_ms - run.started_ms) if isinstance(run, RunSummary) else elapsed(now_ms - run.started_ms)
@@ -35,7 +39,7 @@ def _head(state: State, run: Run | RunSummary, now_ms: int, working: bool) -> It
     yield Fact("strategy", f"{run.strategy}{joined}", "muted", "strategy")
 
 
-def _figures(state: State, run: Run | RunSummary, now_ms: int, working: bool) -> Iterator[Fact]:
+def _figures(state: State, run: AnyRun, now_ms: int, working: bool) -> Iterator[Fact]:
     """Yield how far a run is, what it took, and how long it may still take."""
     if isinstance(run, Run):
         share = format_share(share_of(run), grows=may_grow(state, run))

@@ -6,13 +6,13 @@ from functools import lru_cache
 from dashboard.views.drawing.facts import Fact, in_groups, to_lines, to_row, to_title
 from dashboard.views.drawing.lines import Line, Span, cell_width, cut, fit_spans, indent, spread
 from dashboard.views.drawing.plots import meter
-from dashboard.views.facts.run import run_facts
+from dashboard.views.facts.run import AnyRun, run_facts
 from dashboard.views.facts.run_work import Stage
 from dashboard.views.measures.progress import share_of
 from dashboard.views.words.absent import absence
 from dashboard.views.words.amounts import clock, duration, elapsed, pluralize
 from dashboard.views.words.glyphs import task_mark
-from engine.core.state import Run, RunSummary, State
+from engine.core.state import Run, State
 
 SINCE_MIN_WIDTH = 70
 """Minimum cells of a title that says when the run began."""
@@ -38,14 +38,14 @@ def run_lines(
     ]
 
 
-def _head(facts: Sequence[Fact], run: Run | RunSummary, width: int) -> Line:
+def _head(facts: Sequence[Fact], run: AnyRun, width: int) -> Line:
     name = [Span(run.id, "strong"), Span("  "), Span(run.title, "strong")]
     name += [Span(f"   {fact.text}", fact.tone) for fact in in_groups(facts, "strategy")]
     head = [fact for fact in in_groups(facts, "head") if width >= SINCE_MIN_WIDTH or fact.label != "since"]
     return to_title(name, head, width, bare={"state", "took"})
 
 
-def _progress_line(facts: Sequence[Fact], run: Run | RunSummary, width: int) -> Line:
+def _progress_line(facts: Sequence[Fact], run: AnyRun, width: int) -> Line:
     tone = "busy" if isinstance(run, Run) else "error" if run.status == "failed" else "done"
     row = to_row(in_groups(facts, "progress", "figures"), width - _METER, bare={"progress"})
     bar = meter(share_of(run), max(4, width - cell_width(row.spans) - 3), tone=tone)

@@ -10,16 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from dashboard.views.drawing.lines import Span, join_spans
 from dashboard.views.drawing.plots import meter, spark
-from dashboard.views.drawing.rows import (
-    EMPTY,
-    Cell,
-    Column,
-    Listing,
-    Order,
-    empty_message,
-    make_cells,
-    visible_columns,
-)
+from dashboard.views.drawing.rows import EMPTY, Cell, Column, Listing, Order, empty_message, make_cells, visible_columns
 from dashboard.views.drawing.sorting import heads_of, orders_of
 from dashboard.views.measures.activity import Activity, AttemptEnd
 from dashboard.views.measures.task_times import SWAP_MARK
