@@ -81,8 +81,8 @@ class NeedRow(NamedTuple):
     default: Cell = EMPTY
     since_ms: int | None = None
     now_ms: int = 0
-    options: Sequence[str] = ()
-    """The answers of a question; empty for a problem."""
+    options: Sequence[str] | None = None
+    """The answers of a question; None for a problem."""
 
 
 def _age_cell(row: NeedRow) -> Cell:
@@ -92,7 +92,7 @@ def _age_cell(row: NeedRow) -> Cell:
 
 
 def _asked_cell(row: NeedRow) -> Cell:
-    if row.since_ms is None or not row.options:
+    if row.since_ms is None or row.options is None:
         return EMPTY
     return Cell(moment(row.since_ms, row.now_ms), "muted", rank=row.since_ms)
 
@@ -111,8 +111,8 @@ COLUMNS: tuple[Column[NeedRow, Any], ...] = (
            meaning="what happens without an answer in time", cell=lambda row: row.default),
     Column("AGE", 11, right=True, drop=2, calm=True, shell_rank=0, meaning="how long it has been waiting for you",
            cell=_age_cell),
-    Column("ANSWERS", 30, grow=1, max_width=60, drop=3, shell_rank=4,
-           meaning="what can be answered; enter asks which", cell=lambda row: Cell(" · ".join(row.options), "muted")),
+    Column("ANSWERS", 30, grow=1, max_width=60, drop=3, shell_rank=4, meaning="what can be answered; enter asks which",
+           cell=lambda row: Cell(" · ".join(row.options or ()), "muted")),
     Column("ASKED", 8, drop=4, shell_rank=3, meaning="when the question was asked", cell=_asked_cell),
 )  # fmt: skip
 
@@ -128,7 +128,6 @@ def inbox(state: State, *, now_ms: int, needle: str = "", can_write: bool = True
     keys = row_filter.apply(every, lambda key: need_fields(state, key, now_ms))
     hint = "questions of agents, about failed tasks, tools and budgets appear here"
     empty = empty_message(needle, "", "nothing waits for you", hint)
-
     columns = _question_columns(state, now_ms, alone=len(every) == len(state.escalations))
 
     def make(key: str) -> tuple[Cell, ...]:

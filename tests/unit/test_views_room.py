@@ -11,6 +11,7 @@ from dashboard.views.facts.agent import now_of_agent
 from dashboard.views.facts.spec_fields import spec_changes
 from dashboard.views.inbox import MEANINGS, WITH_OUTPUT, inbox, question_lines
 from dashboard.views.measures.digest import make_digest, needs_person
+from dashboard.views.words.amounts import clock
 from dashboard.views.words.field_names import FIELDS
 from dashboard.views.words.keyed import fill_keys
 from engine.core.commands import (
@@ -165,6 +166,17 @@ def test_a_question_is_a_row_and_a_page() -> None:
     ]
     assert inbox(world.state, now_ms=0, needle="paper").keys
     assert not inbox(world.state, now_ms=0, needle="ink").keys
+
+
+def test_a_question_without_answers_to_choose_from_says_when_it_was_asked() -> None:
+    world = team_world(agent("ada", on_failure=[Escalate(after_s=60, default="skip")]))
+    submitted(world)
+    world.fail(attempt(world, "ada"), "no paper")
+    world.state.escalations["e1"].options = []  # type: ignore[misc]
+    listing = inbox(world.state, now_ms=world.now_ms)
+    cells = dict(zip((column.title for column in listing.columns), listing.cells(0), strict=True))
+
+    assert (cells["ANSWERS"].text, cells["ASKED"].text) == ("", clock(world.now_ms))
 
 
 def test_a_question_of_a_paused_run_says_how_long_it_waits_afterwards() -> None:
