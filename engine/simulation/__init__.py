@@ -7,7 +7,7 @@ Random decisions: `plan` (all of them, drawn before the history runs), `operator
 their failures), `teams` (and their strategies). Execution: `history`, in a `world` whose `disk` can fail between any
 two writes. Invariants: `core.legality` (of a single state) and `laws` (of the history, one file a subject), which
 compare with `shadow_ledger`, whose ledgers (`ledger/`) read events alone. `shrinking` shortens a history that breaks
-an invariant; `report` summarizes many histories. See docs/decisions/simulation.md.
+a law; `report` summarizes many histories. See docs/decisions/simulation.md.
 """
 
 from engine.simulation import teams  # noqa: F401 — it registers how it draws specs

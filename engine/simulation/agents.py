@@ -276,7 +276,7 @@ async def _send(scene: Scene, number: int) -> JsonValue:
     await scene.context.sleep(seconds(scene.draw, scene.longest_s))
     if scene.draw.random() < 0.15 and scene.world.should_fail("a tool", 0.0):  # never where nothing is to go wrong
         effect = scene.work.effect
-        scene.world.books.stepping[effect.task_id, effect.attempt, effect.generation] -= 1
+        scene.world.books.open_steps[effect.task_id, effect.attempt, effect.generation] -= 1
         raise ConnectionError("the other side is not there")
     return f"sent {number}"
 
@@ -467,4 +467,4 @@ MISHAPS: dict[str, Callable[[Scene], Awaitable[JsonValue]]] = {
     "stalls": _stall,
     "gives way": _yield_often,
 }
-"""Failures of an attempt, by the words that describe them in a history."""
+"""Mishaps of an attempt, by the words that describe them in a history."""

@@ -50,7 +50,7 @@ EXPECTED_ENDS = (EngineKilled, Deposed, DiskStayedFull)
 
 
 def run_history(plan: Plan, *, patience_s: float = PATIENCE_S) -> HistoryResult:
-    """Run a plan and return its result; the first broken invariant ends it.
+    """Run a plan and return its result; the first broken law ends it.
 
     Args:
         patience_s: Real seconds without progress after which it is given up.
@@ -169,7 +169,7 @@ class SimulatedHistory(World):
             group.cancel_scope.cancel()
         self.host = None
         for order_id, command in [*self._unanswered.items()]:
-            if order_id in self.books.commands or draw.random() < 0.5:
+            if order_id in self.books.outcome_seqs or draw.random() < 0.5:
                 self._unanswered.pop(order_id, None)
             else:
                 self._queue_order(order_id, command)
@@ -276,7 +276,7 @@ class SimulatedHistory(World):
             return
         else:
             self._unanswered.pop(order_id, None)
-            if self.books.commands.get(order_id) != applied.seq:
+            if self.books.outcome_seqs.get(order_id) != applied.seq:
                 statement = "No command is acknowledged before it is on disk"
                 self.report_violation(
                     "acknowledged_is_on_disk", statement, f"{order_id} is said to stand at seq {applied.seq}"

@@ -1,6 +1,7 @@
 """Model agents of a simulation: the real loop, on models whose answers are drawn (`models.py`)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -31,12 +32,17 @@ if TYPE_CHECKING:
 AGENT_TYPES = ("ReactAgent", "ReactAgent", "ReactAgent", "MemoryAgent", "SimpleAgent")
 PERMISSIONS = ("ask_human", "remember", "recall", "list_workers", "create_agent")
 MAX_WORK_S = 120.0
+TIME_LIMIT_DIVISOR = 10
+"""A piece of work of an agent of a user's own team takes at most its time limit divided by this."""
 LEADERLESS_SHARE = 0.3
 """Share of teams without a model as lead."""
 
 
 def to_model_agent(spec: AgentSpec) -> AgentSpec:
-    """Return the spec of a simulated agent, as a model agent for half of the names."""
+    """Return the spec of a simulated agent, as a model agent for half of the specs.
+
+    A hash decides, not a draw: other decisions of the seed stay as they are. Each quotient is an independent choice.
+    """
     number = crc32(f"{spec.name} {spec.specialties} {spec.weight}".encode())
     if number % 2 or spec.is_played_by_model:
         return spec
@@ -96,24 +102,22 @@ class SimulatedModelAgent(ModelRuntime):
         world.check_begin(work)
         world.models.note_attempt(work)
         try:
-            token = CURRENT_ATTEMPT.set(await self._open_attempt(work))
-            try:
+            with _current_attempt(await self._open_attempt(work)):
                 return await super().execute(work)
-            finally:
-                CURRENT_ATTEMPT.reset(token)
         finally:
             world.note_end(work)
 
     async def _open_attempt(self, work: Work) -> PlayedAttempt:
-        world, spec = self._world, self._spec
-        task, key, draw, mishap = await world.open_attempt(work, " model", MISHAPS)
-        limits = [limit / 10 for limit in (spec.timeout_s, spec.step_timeout_s) if limit is not None]
+        world = self._world
+        task, key, draw, mishap = await world.open_attempt(work, "model", MISHAPS)
+        limits_s = (self._spec.timeout_s, self._spec.step_timeout_s)
+        work_limits_s = [limit_s / TIME_LIMIT_DIVISOR for limit_s in limits_s if limit_s is not None]
         return PlayedAttempt(
             world=world,
             work=work,
             key=key,
             text=task.text,
-            longest_s=min([MAX_WORK_S, *(limits if world.plan.has_user_team else [])]),
+            longest_s=min([MAX_WORK_S, *(work_limits_s if world.plan.has_user_team else [])]),
             turns=self._options.turns,
             mishap=mishap,
             wrong_turn=draw.choice([0, 0, 1, 2]),
@@ -122,6 +126,16 @@ class SimulatedModelAgent(ModelRuntime):
     @override
     def _turns(self, work: Work, models: Sequence[NamedModel], output: JsonValue) -> Turns:
         return _SimulatedTurns(work, models, params=self._options.request_params, output=output)
+
+
+@contextmanager
+def _current_attempt(attempt: PlayedAttempt) -> Iterator[None]:
+    """Make the attempt that of the running code."""
+    token = CURRENT_ATTEMPT.set(attempt)
+    try:
+        yield
+    finally:
+        CURRENT_ATTEMPT.reset(token)
 
 
 class _SimulatedTurns(Turns):

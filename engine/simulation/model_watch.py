@@ -43,7 +43,7 @@ class ModelWatch:
         try:
             yield
         finally:
-            self._world.books.stepping[attempt.generation_key] -= 1
+            self._world.books.open_steps[attempt.generation_key] -= 1
 
     @contextmanager
     def watch_request(self, attempt: PlayedAttempt, request: ModelRequest, estimate: Usage) -> Iterator[None]:
@@ -60,7 +60,7 @@ class ModelWatch:
             yield
         finally:
             del self._running_calls[attempt]
-            self._world.books.stepping[attempt.generation_key] -= 1
+            self._world.books.open_steps[attempt.generation_key] -= 1
 
     def _check_turn(self, attempt: PlayedAttempt, turn: int) -> None:
         if turn > attempt.turns:

@@ -47,7 +47,7 @@ MISHAPS = (
     "calls the same for ever",
     "finds the request too long",
 )
-"""Failures of a model in an attempt, by the words that describe them in a history."""
+"""Mishaps of a model in an attempt, by the words that describe them in a history."""
 
 
 def models_of(draw: Random) -> Mapping[str, ModelSpec]:
@@ -82,9 +82,10 @@ class SimulatedModels(ModelService):
         """Answer one request.
 
         Raises:
-            ModelError: If the attempt has a failure drawn for this turn.
+            ModelError: If the attempt has a mishap in this turn.
         """
-        attempt, messages = CURRENT_ATTEMPT.get(), [message for message in request.messages if message.role != "system"]
+        attempt = CURRENT_ATTEMPT.get()
+        messages = [message for message in request.messages if message.role != "system"]
         digest = blake2b(msgspec.json.encode(messages), digest_size=8).hexdigest()
         draw = Random(f"{self._seed} {request.name} {attempt.key} {digest}")
         turn = sum(message.role == "assistant" for message in messages)
@@ -144,7 +145,8 @@ class SimulatedModels(ModelService):
                 for n in range(draw.choice([1, 1, 2, 3]))
                 for call in _draw_calls(request, attempt, draw, f"c{turn}.{n}")
             ]
-        text, finish = draw.choice(["as you like", "done", LONG_TEXT, "42", '{"found": [1, 2]}']), "stop"
+        text = draw.choice(["as you like", "done", LONG_TEXT, "42", '{"found": [1, 2]}'])
+        finish = "stop"
         if request.output is not None and draw.random() < 0.8:
             text = json.dumps(_draw_value(request.output, draw))
         if mishap == "calls the same for ever":
@@ -152,7 +154,8 @@ class SimulatedModels(ModelService):
             attempt.wrong_turn += 1  # in the next turn too
         elif mishap in ("refuses", "is cut at its length", "says nothing"):
             finish = {"refuses": "refusal", "is cut at its length": "length", "says nothing": "empty"}[mishap]
-            calls, text = [], "" if finish == "empty" else text
+            calls = []
+            text = "" if finish == "empty" else text
         elif mishap == "writes junk":
             calls = [Call(id=f"c{turn}", name="send", invalid='{"number": ')]
         usage = usage_at(request.model.price, tokens_in=tokens_in(request), tokens_out=draw.randrange(1, 400))

@@ -46,7 +46,7 @@ class ObservedWorld(Protocol):
         """Return a random next command of an operator."""
 
     def report_violation(self, law: str, statement: str, details: str) -> None:
-        """Record a broken invariant, which ends the history; the first one counts."""
+        """Record a broken law, which ends the history; the first one counts."""
 
     def check_step(self, work: Work, name: str, *, key: str | None = None) -> None:
         """Check that a step that runs was not recorded before."""

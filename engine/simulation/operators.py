@@ -84,7 +84,7 @@ def is_accepted(command: Command, state: State) -> bool:
         return True
     try:
         events = decide(state, Order(id="looked", command=command), DecisionContext(now_ms=state.at_ms, jitter=0.5))
-    except Exception:  # the engine runs into it too, where an invariant notices
+    except Exception:  # the engine runs into it too, where a law notices
         return True
     return not isinstance(events[-1], CommandRefused)
 

@@ -54,10 +54,10 @@ class Plan:
     team: SupervisorSpec
     hours: float
     decisions: tuple[Decision, ...]
-    calm: frozenset[str] = field(default_factory=frozenset)
-    """Attempts that do not fail, whatever their draw."""
+    avoided_mishaps: frozenset[str] = field(default_factory=frozenset)
+    """Keys of attempts that have no mishap, whatever their draw."""
     trouble: float = 0.25
-    """Share of attempts that fail."""
+    """Share of attempts that have a mishap: a failure that is drawn, not caused by a decision."""
     models: bool = False
     """Half of the drawn agents are model agents."""
     has_user_team: bool = False
@@ -84,7 +84,7 @@ def draw_plan(
         kinds: Acts and faults that may occur besides requests, with their relative weights.
         requests_per_hour: Mean number of requests.
         others_per_hour: Mean number of other decisions.
-        trouble: Greatest share of attempts that fail.
+        trouble: Greatest share of attempts that have a mishap.
         rush: Mean number of requests soon after each other.
     """
     draw = Random(f"plan {seed}")
@@ -107,7 +107,8 @@ def draw_plan(
             strict=True,
         )
     )
-    moments, names = [moment for moment, _ in timeline], [name for _, name in timeline]
+    moments = [moment for moment, _ in timeline]
+    names = [name for _, name in timeline]
     for place in range(1, len(moments)):
         if draw.random() < BURST_SHARE:
             moments[place] = moments[place - 1]
@@ -132,12 +133,12 @@ def _requests(draw: Random, count: int, hours: float, rush: float) -> list[float
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """An invariant that did not hold."""
+    """A law that did not hold."""
 
     law: str
     """Name of the law's function, or of a check of the history itself."""
     statement: str
-    """The invariant, for people."""
+    """The law, for people."""
     details: str
     """How it was broken."""
     seq: int
@@ -163,7 +164,7 @@ class HistoryResult:
     violation: Violation | None
     lines: list[StoryLine]
     mishaps: dict[str, str]
-    """Failures by attempt."""
+    """Mishaps by key of the attempt."""
     books: ShadowLedger
     digest: str
     """Hash of the whole journal; equal for equal plans."""

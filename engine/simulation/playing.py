@@ -29,9 +29,9 @@ class PlayedAttempt:
     turns: int
     """Most answers of the model."""
     mishap: str | None
-    """The failure of its models; None is none."""
+    """The mishap of its models; None if they have none."""
     wrong_turn: int
-    """The turn of the failure."""
+    """The turn of the mishap."""
     step: tuple[str, str] = "", ""
     """Name and key of the step for which a model is asked."""
 

@@ -1,4 +1,4 @@
-"""Figures of many histories: work and waiting times of a team, failures, and the first broken invariant."""
+"""Figures of many histories: work and waiting times of a team, failures, and the first broken law."""
 
 import time
 from collections import Counter
@@ -132,7 +132,7 @@ class SimulationReport:
     attempts: int = 0
     retries: int = 0
     mishaps: Counter[str] = field(default_factory=Counter)
-    """Failed attempts by kind of failure."""
+    """Number of attempts by mishap."""
     faults: Counter[str] = field(default_factory=Counter)
     """Faults around the team, such as a killed engine, by name."""
     failures: dict[tuple[str, str], tuple[Cause, int]] = field(default_factory=dict)
@@ -148,7 +148,7 @@ class SimulationReport:
     blocked_tasks: Counter[str] = field(default_factory=Counter)
     """Permanently blocked tasks by reason."""
     counterexample: HistoryResult | None = None
-    """The shortest history found that breaks an invariant; the first seed that breaks one ends the simulation."""
+    """The shortest history found that breaks a law; the first seed that breaks one ends the simulation."""
 
     @property
     def accepted(self) -> float:
@@ -177,11 +177,11 @@ class SimulationReport:
         refusals = [event.command for event in result.events if isinstance(event, CommandRefused)]
         self.refusals.update(kind for kind in refusals if kind in COMMAND_KINDS)
         self.refused = self.refusals.total()
-        self.commands += books.kinds["command_applied"] + len(refusals)
+        self.commands += books.event_counts["command_applied"] + len(refusals)
         self.runs.update(str(event.status) for event in result.events if isinstance(event, RunFinished))
         self.tasks.update(books.task_outcomes)
-        self.attempts += sum(books.workers.values())
-        self.retries += books.kinds["retry_scheduled"]
+        self.attempts += sum(books.attempts_begun.values())
+        self.retries += books.event_counts["retry_scheduled"]
         self.mishaps.update(result.mishaps.values())
         self.faults.update(decision.kind for decision in result.plan.decisions if decision.kind in FAULTS)
         for cause, count in causes_in(result.events).items():
@@ -190,7 +190,7 @@ class SimulationReport:
         for name, waits in books.waits_ms.items():
             self.waits_ms.setdefault(name, []).extend(waits)
             self.starved += sum(wait_ms > STARVED_MS for wait_ms in waits)
-        self.workers.update(books.workers)
+        self.workers.update(books.attempts_begun)
         self.blocked_tasks.update(result.blocked_tasks)
 
 
@@ -235,7 +235,7 @@ def simulate(
     hours: float = HOURS,
     progress: Callable[[SimulationReport], None] = lambda report: None,
 ) -> SimulationReport:
-    """Run histories until one breaks an invariant, and shrink that one.
+    """Run histories until one breaks a law, and shrink that one.
 
     Args:
         seeds: The seeds; each is one history.
@@ -243,7 +243,8 @@ def simulate(
         hours: Simulated time with decisions in each history, in hours.
         progress: Called after each history.
     """
-    report, began_s = SimulationReport(), time.monotonic()
+    report = SimulationReport()
+    began_s = time.monotonic()
     for seed in seeds:
         result = run_history(plan_of(seed, team, hours=hours))
         report.add(result)

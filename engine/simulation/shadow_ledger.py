@@ -68,22 +68,22 @@ class ShadowLedger(Ledger):
         """Seq at which each attempt began."""
         self.steps: dict[tuple[str, str], int] = {}
         """Recorded steps by task and key, with their seq."""
-        self.stepping: Counter[tuple[str, int, int | None]] = Counter()
+        self.open_steps: Counter[tuple[str, int, int | None]] = Counter()
         """Steps begun and not recorded, by task, attempt and generation, as reported by those that begin them."""
-        self.asking: Counter[tuple[str, int, int | None]] = Counter()
+        self.open_questions: Counter[tuple[str, int, int | None]] = Counter()
         """Questions that attempts wait for, by task, attempt and generation."""
-        self.commands: dict[str, int] = {}
-        """Commands with an outcome, and its seq."""
-        self.since_ms: dict[str, int] = {}
-        """Since when each task waits that became ready again."""
+        self.outcome_seqs: dict[str, int] = {}
+        """Seq of the outcome of each command that has one."""
+        self.ready_again_ms: dict[str, int] = {}
+        """When each task became ready again after an earlier attempt."""
         self.task_outcomes: Counter[str] = Counter()
         """Agent tasks of finished runs, by outcome."""
         self.waits_ms: dict[str, list[int]] = {}
         """Waiting times of attempts since their tasks were ready, by name of the agent."""
-        self.workers: Counter[str] = Counter()
-        """Attempts begun, by name of the agent."""
-        self.kinds: Counter[str] = Counter()
-        """Events by kind."""
+        self.attempts_begun: Counter[str] = Counter()
+        """Number of attempts begun, by name of the agent."""
+        self.event_counts: Counter[str] = Counter()
+        """Number of events by kind."""
 
     @property
     def next_seq(self) -> int:
@@ -98,10 +98,11 @@ class ShadowLedger(Ledger):
     def take(self, event: Event) -> None:
         """Apply an event to the ledgers, and fold it."""
         self.events.append(event)
-        self.kinds[event.type] += 1
+        self.event_counts[event.type] += 1
         super().take(event)
         if isinstance(event, ENDS):
-            self._wait_anew(event)
+            self._note_ready_again(event)
+        # The ledgers before `work` and `team` look up both as they were before the event; `follow` as it left them.
         self.turns.take(event, self.next_seq, self.team)
         self.spending.take(event, self.team, self.work)
         self.track_record.take(event, self.work)
@@ -113,14 +114,14 @@ class ShadowLedger(Ledger):
         self.turns.follow(event, self.work)
         self.failures.follow(event, self.work)
         if isinstance(event, AttemptStarted | AttemptMigrated):
-            self._begin(event)
+            self._note_begin(event)
         fold(self.state, (event,))
         if isinstance(event, StateImported):
             for ledger in (self.team, self.work, self.spending, self.track_record, self.failures, self.memory):
                 ledger.adopt(self.state)
             self.minted |= Counter(self.state.minted)
 
-    def _begin(self, event: AttemptStarted | AttemptMigrated) -> None:
+    def _note_begin(self, event: AttemptStarted | AttemptMigrated) -> None:
         """Note the spec of an attempt, or the inputs and the expected output of a built-in join."""
         job = self.work.jobs[event.task_id]
         if event.agent_id is not None and job.attempt is not None:
@@ -141,11 +142,12 @@ class ShadowLedger(Ledger):
     def _on_attempt_started(self, event: AttemptStarted) -> None:
         self.started_seq[event.task_id, event.attempt] = self.next_seq
         if event.agent_id is not None:
-            name, task = self.state.agents[event.agent_id].name, self.state.tasks[event.task_id]
+            name = self.state.agents[event.agent_id].name
+            task = self.state.tasks[event.task_id]
             ends = (self.state.tasks[before].ended_ms or 0 for before in task.after)
-            could_ms = max(self.since_ms.get(task.id, 0), task.created_ms, *ends)
-            self.workers[name] += 1
-            self.waits_ms.setdefault(name, []).append(event.at_ms - could_ms)
+            ready_ms = max(self.ready_again_ms.get(task.id, 0), task.created_ms, *ends)
+            self.attempts_begun[name] += 1
+            self.waits_ms.setdefault(name, []).append(event.at_ms - ready_ms)
 
     def _on_step_recorded(self, event: events.StepRecorded) -> None:
         self.steps[event.task_id, event.key] = self.next_seq
@@ -154,28 +156,33 @@ class ShadowLedger(Ledger):
         if event.restarted:  # it begins again, without its finished steps
             self.steps = {key: seq for key, seq in self.steps.items() if key[0] != event.task_id}
 
-    def _wait_anew(self, event: Any) -> None:
-        self.since_ms[event.task_id] = event.at_ms
+    def _note_ready_again(self, event: Any) -> None:
+        self.ready_again_ms[event.task_id] = event.at_ms
 
-    _on_retry_due = _on_task_requeued = _on_task_failed_over = _on_task_tried_anew = _on_task_reassigned = _wait_anew
+    _on_retry_due = _note_ready_again
+    _on_task_requeued = _note_ready_again
+    _on_task_failed_over = _note_ready_again
+    _on_task_tried_anew = _note_ready_again
+    _on_task_reassigned = _note_ready_again
 
     def _on_task_reopened(self, event: events.TaskReopened) -> None:
-        self.since_ms |= dict.fromkeys((event.task_id, *event.reopened), event.at_ms)
+        self.ready_again_ms |= dict.fromkeys((event.task_id, *event.reopened), event.at_ms)
 
     def _note_outcome(self, event: events.CommandApplied | events.CommandRefused) -> None:
-        self.commands[event.command_id] = self.next_seq
+        self.outcome_seqs[event.command_id] = self.next_seq
 
-    _on_command_applied = _on_command_refused = _note_outcome
+    _on_command_applied = _note_outcome
+    _on_command_refused = _note_outcome
 
     def _on_run_finished(self, event: RunFinished) -> None:
         run = self.work.runs[event.run_id]
-        mine = [job for job in map(self.work.jobs.__getitem__, run.tasks) if job.kind == "agent"]
-        ends = Counter(job.outcome for job in mine)
-        self.task_outcomes.update(str(job.outcome) for job in mine)
+        agent_jobs = [job for job in map(self.work.jobs.__getitem__, run.tasks) if job.kind == "agent"]
+        ends = Counter(job.outcome for job in agent_jobs)
+        self.task_outcomes.update(str(job.outcome) for job in agent_jobs)
         self.summaries[run.id] = {
             "supervisor_id": run.supervisor_id,
             "status": event.status,
-            "tasks": len(mine),
+            "tasks": len(agent_jobs),
             "done": ends[TaskStatus.DONE],
             "failed": ends[TaskStatus.FAILED],
             "usage": self.spending.usage_of(run.id),

@@ -47,7 +47,7 @@ class World:
         back_ms: How far the clock of the next engine is behind, in milliseconds.
         acting: Attempts that really run in the current engine.
         inbox_ids: Commands that were put into the inbox while no engine ran.
-        broken: The first invariant that did not hold.
+        violation: The first law that did not hold.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -101,8 +101,8 @@ class World:
             self.host.store.inbox._wake()  # in a file the write itself is the news
 
     def should_fail(self, key: str, share: float) -> bool:
-        """Return whether an attempt with the draw `share` fails."""
-        return share < self.plan.trouble and key not in self.plan.calm
+        """Return whether an attempt with the draw `share` has a mishap."""
+        return share < self.plan.trouble and key not in self.plan.avoided_mishaps
 
     def check_code(self, agent: str) -> None:
         """Check that the code of an agent is there.
@@ -114,12 +114,18 @@ class World:
             raise BoundElsewhere(agent) if is_bound_to_program(agent) else Unusable(f"the code of {agent} is gone")
 
     async def open_attempt(self, work: Work, kind: str, mishaps: Sequence[str]) -> tuple[Task, str, Random, str | None]:
-        """Check the inputs of an attempt; return its task, its key, its random source and its failure, if any."""
+        """Check the inputs of an attempt; return its task, key, random source, and mishap if it has one.
+
+        Args:
+            kind: Part of the seed of the random source, so that kinds of agents draw differently; may be empty.
+            mishaps: What may happen to the attempt.
+        """
         task = await work.task()
         self.check_inputs(work, task)
         key = f"{work.effect.agent} at {preview(task.request, 40)!r} ({task.title[:40]}), attempt {work.effect.attempt}"
-        draw = Random(f"{self.plan.seed}{kind} {key}")
-        share, mishap = draw.random(), draw.choice(mishaps)
+        draw = Random(f"{self.plan.seed} {kind} {key}" if kind else f"{self.plan.seed} {key}")
+        share = draw.random()
+        mishap = draw.choice(mishaps)
         if not self.should_fail(key, share):
             return task, key, draw, None
         self.attempt_mishaps[key] = mishap
@@ -152,7 +158,7 @@ class World:
         return self.violation is None
 
     def report_violation(self, law: str, statement: str, details: str) -> None:
-        """Record a broken invariant, which ends the history; the first one counts."""
+        """Record a broken law, which ends the history; the first one counts."""
         if self.violation is None:
             self.violation = Violation(law, statement, details, self.books.state.seq, self.now_ms - START_MS)
             self.abandon_engine()
@@ -181,7 +187,7 @@ class World:
     def check_recorded_step(self, step: StepFinished) -> None:
         """Check that a step that is reported as recorded is in the journal, unless its attempt has ended."""
         if (step.task_id, step.attempt, step.generation) not in self.models.attempts:
-            self.books.stepping[step.task_id, step.attempt, step.generation] -= not step.steers
+            self.books.open_steps[step.task_id, step.attempt, step.generation] -= not step.steers
         task = self.books.state.tasks.get(step.task_id)
         is_live = task is not None and task.attempt is not None and task.attempt.number == step.attempt
         if is_live and (step.task_id, step.key) not in self.books.steps:
@@ -191,11 +197,11 @@ class World:
     def open_question(self, work: Work) -> Iterator[None]:
         """Count a question while an attempt waits for its answer."""
         key = (work.effect.task_id, work.effect.attempt, work.effect.generation)
-        self.books.asking[key] += 1
+        self.books.open_questions[key] += 1
         try:
             yield
         finally:
-            self.books.asking[key] -= 1
+            self.books.open_questions[key] -= 1
 
     def check_answer(self, work: Work, answer: str) -> None:
         """Check that the answer of a person that an attempt gets is the one in the journal."""
@@ -207,7 +213,8 @@ class World:
 
     def check_messages(self, work: Work, messages: list[str]) -> None:
         """Check that an attempt has heard every message in the journal once and in order; the state may be ahead."""
-        job, effect = self.books.work.jobs.get(work.effect.task_id), work.effect
+        job = self.books.work.jobs.get(work.effect.task_id)
+        effect = work.effect
         if (
             job is None
             or job.attempt is None
@@ -225,7 +232,8 @@ class World:
 
     def check_decision(self, work: Work, tool: str, *, allows: bool) -> None:
         """Check that a tool is allowed or rejected only if a person, or the question's deadline, has said so."""
-        job, effect = self.books.work.jobs.get(work.effect.task_id), work.effect
+        job = self.books.work.jobs.get(work.effect.task_id)
+        effect = work.effect
         if job is None:
             return
         answer, decision = ("allow_", "allowed") if allows else ("reject_", "rejected")
@@ -254,7 +262,7 @@ class World:
 
     def _check_slot(self, work: Work, name: str) -> None:
         """Check that the attempt of a step that begins holds a slot."""
-        self.books.stepping[work.effect.task_id, work.effect.attempt, work.effect.generation] += 1
+        self.books.open_steps[work.effect.task_id, work.effect.attempt, work.effect.generation] += 1
         job = self.books.work.jobs.get(work.effect.task_id)
         attempt = job.attempt if job is not None else None
         if attempt is None or (attempt.number, attempt.generation) != (work.effect.attempt, work.effect.generation):

@@ -16,7 +16,7 @@ from engine.simulation.shadow_ledger import ShadowLedger
 @law(events.CommandApplied, events.CommandRefused)
 def a_command_has_one_outcome(books: ShadowLedger, event: events.CommandApplied | events.CommandRefused) -> str | None:
     """Each command has one outcome, however often it is sent."""
-    seq = books.commands.get(event.command_id)
+    seq = books.outcome_seqs.get(event.command_id)
     return None if seq is None else f"{event.command_id} was decided at seq {seq} and is decided again"
 
 

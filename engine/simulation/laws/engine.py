@@ -162,7 +162,7 @@ def no_timer_is_left(world: ObservedWorld) -> str | None:
 def every_command_has_an_outcome(world: ObservedWorld) -> str | None:
     """Every command on disk gets an outcome, and its sender is told."""
     for command_id in world.inbox_ids:
-        if command_id not in world.books.commands:
+        if command_id not in world.books.outcome_seqs:
             return f"{command_id} was acknowledged and never decided"
     pending_ids = world.disk.pending()
     return f"{pending_ids[0]} was decided, and its sender was not told" if pending_ids else None

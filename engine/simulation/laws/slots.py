@@ -44,7 +44,8 @@ def reached_limits(books: ShadowLedger, agent: AgentEntry) -> Iterator[str]:
 def _reached_process_limit(books: ShadowLedger, supervisor: SupervisorEntry) -> Iterator[str]:
     """Yield the limit on processes that is reached under a supervisor; the engine's own is that of all such roots."""
     team = books.team
-    max_processes, supervisor_ids = supervisor.options.processes, [supervisor.id]
+    max_processes = supervisor.options.processes
+    supervisor_ids = [supervisor.id]
     if max_processes is None and supervisor.parent_id is None:
         max_processes = team.processes
         roots = (
@@ -77,7 +78,7 @@ def no_slot_is_taken_from_a_step(books: ShadowLedger, event: Any) -> str | None:
     attempt = books.work.jobs[event.task_id].attempt
     if attempt is None or not (isinstance(event, events.AttemptParked) or event.parks):
         return None
-    steps = books.stepping[event.task_id, event.attempt, attempt.generation]
+    steps = books.open_steps[event.task_id, event.attempt, attempt.generation]
     return f"{event.task_id} gives its slot back, while {pluralize(steps, 'step')} of it run" if steps > 0 else None
 
 
@@ -89,8 +90,9 @@ def who_waits_for_others_holds_a_slot_for_its_steps_alone(world: ObservedWorld) 
         attempt = task.attempt if task is not None else None
         if job is None or attempt is None or job.attempt is None or attempt.number != key[1] or attempt.stopping:
             continue
-        steps, awaited = world.books.stepping[*key, attempt.generation], world.books.work.awaited(job)
-        if job.asks and world.books.asking[*key, attempt.generation]:
+        steps = world.books.open_steps[*key, attempt.generation]
+        awaited = world.books.work.awaited(job)
+        if job.asks and world.books.open_questions[*key, attempt.generation]:
             awaited = ["a person", *awaited]
         if awaited and bool(steps) == attempt.parked:
             slot = "no slot" if attempt.parked else "a slot"

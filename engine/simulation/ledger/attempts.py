@@ -61,7 +61,8 @@ class WorkLedger(RunBook):
         job = self.jobs[event.task_id]
         job.attempt = None
         if event.restarted:
-            job.steps, job.read_messages = {}, []
+            job.steps = {}
+            job.read_messages = []
             for question in [*job.asks.values()]:
                 self.drop_question(question)
             job.calls = {f"{key}@{event.attempt}": children for key, children in job.calls.items()}
@@ -130,7 +131,8 @@ class WorkLedger(RunBook):
     def _await(job: Job, event: events.Delegated | events.CallRejoined) -> None:
         assert job.attempt is not None
         if event.parks:
-            job.attempt.parked, job.attempt.parked_for = True, None
+            job.attempt.parked = True
+            job.attempt.parked_for = None
         job.attempt.awaited_calls.append(event.call_key)
 
     # Failed and interrupted tasks
@@ -155,13 +157,17 @@ class WorkLedger(RunBook):
 
     def _requeue(self, event: events.TaskRequeued | events.TaskFailedOver | events.TaskTriedAnew) -> None:
         job = self.jobs[event.task_id]
-        job.queue, job.supervisor_id = event.queue, self.home_of(event.queue)
+        job.queue = event.queue
+        job.supervisor_id = self.home_of(event.queue)
 
     _on_task_requeued = _on_task_failed_over = _on_task_tried_anew = _requeue
 
     def _on_item_taken(self, event: events.ItemTaken) -> None:
         job = self.jobs[event.task_id]
-        job.kind, job.queue, job.worker_id, job.supervisor_id = "group", None, event.supervisor_id, event.supervisor_id
+        job.kind = "group"
+        job.queue = None
+        job.worker_id = event.supervisor_id
+        job.supervisor_id = event.supervisor_id
         job.is_claimed = True
 
     def _on_item_returned(self, event: events.ItemReturned) -> None:
@@ -170,13 +176,20 @@ class WorkLedger(RunBook):
             self.withdraw(None, task_id)
             del self.jobs[task_id]
             self.runs[event.run_id].tasks.remove(task_id)
-        job.children, job.planned, job.is_claimed, job.outcome_id, job.failed = [], False, False, None, None
-        job.kind, job.queue, job.worker_id = "agent", event.queue, None
+        job.children = []
+        job.planned = False
+        job.is_claimed = False
+        job.outcome_id = None
+        job.failed = None
+        job.kind = "agent"
+        job.queue = event.queue
+        job.worker_id = None
         job.supervisor_id = self.home_of(event.queue)
 
     def _on_task_reassigned(self, event: events.TaskReassigned) -> None:
         job = self.jobs[event.task_id]
-        job.queue, job.supervisor_id = f"agent:{event.agent_id}", event.supervisor_id
+        job.queue = f"agent:{event.agent_id}"
+        job.supervisor_id = event.supervisor_id
         job.retrying_until_ms = None
         if event.stopping is not None:
             self.ask_to_stop([job.id], "requeue")
@@ -184,7 +197,10 @@ class WorkLedger(RunBook):
     def _on_task_reopened(self, event: events.TaskReopened) -> None:
         for task_id in event.reopened:
             job = self.jobs[task_id]
-            job.outcome, job.error, job.ended_ms, job.is_on_hold = None, None, None, False
+            job.outcome = None
+            job.error = None
+            job.ended_ms = None
+            job.is_on_hold = False
             if job.exceeded:
                 job.exceeded = job.cancelling = False
             job.deadline_ms = None

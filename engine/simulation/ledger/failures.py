@@ -147,7 +147,8 @@ class FailureLedger(Ledger):
     def _on_task_failed_over(self, event: events.TaskFailedOver) -> None:
         self.pending.pop(event.task_id, None)
         policy_use = self.policy_use_of(event.task_id)
-        policy_use.retries, policy_use.failovers = 0, policy_use.failovers + 1
+        policy_use.retries = 0
+        policy_use.failovers = policy_use.failovers + 1
 
     def _on_task_tried_anew(self, event: events.TaskTriedAnew) -> None:
         self.policy_uses[event.task_id] = PolicyUse(was_default=event.by == "default")
@@ -163,11 +164,15 @@ class FailureLedger(Ledger):
 
     def _on_circuit_opened(self, event: events.CircuitOpened) -> None:
         circuit = self.circuit(event.agent_id)
-        circuit.status, circuit.cool_s, circuit.due_ms, circuit.probe = "open", event.cool_s, event.due_ms, None
+        circuit.status = "open"
+        circuit.cool_s = event.cool_s
+        circuit.due_ms = event.due_ms
+        circuit.probe = None
 
     def _on_circuit_half_opened(self, event: events.CircuitHalfOpened) -> None:
         circuit = self.circuit(event.agent_id)
-        circuit.status, circuit.in_a_row = "half_open", 0
+        circuit.status = "half_open"
+        circuit.in_a_row = 0
 
     def _close_circuit(self, event: events.CircuitClosed | events.AgentSwapped | events.SwapRolledBack) -> None:
         self.circuits[event.agent_id] = CircuitEntry()

@@ -45,13 +45,15 @@ class RunBook(WorkBook):
         self.runs[event.run_id].paused = True
         for question in self.questions.values():
             if question.run_id == event.run_id and question.due_ms is not None:
-                question.left_ms, question.due_ms = max(0, question.due_ms - event.at_ms), None
+                question.left_ms = max(0, question.due_ms - event.at_ms)
+                question.due_ms = None
 
     def _on_run_resumed(self, event: events.RunResumed) -> None:
         self.runs[event.run_id].paused = False
         for question in self.questions.values():
             if question.run_id == event.run_id and question.left_ms is not None:
-                question.due_ms, question.left_ms = event.at_ms + question.left_ms, None
+                question.due_ms = event.at_ms + question.left_ms
+                question.left_ms = None
 
     def _on_run_finished(self, event: events.RunFinished) -> None:
         run = self.runs.pop(event.run_id)
@@ -121,7 +123,9 @@ class RunBook(WorkBook):
 
     def _on_group_planned(self, event: events.GroupPlanned) -> None:
         group = self.jobs[event.task_id]
-        group.planned, group.outcome_id, group.planned_ms = True, event.outcome_id, event.at_ms
+        group.planned = True
+        group.outcome_id = event.outcome_id
+        group.planned_ms = event.at_ms
         if group.parent_id is None:
             run = self.runs[group.run_id]
             run.category = event.category or run.category
@@ -146,7 +150,9 @@ class RunBook(WorkBook):
 
     def _on_need_met(self, event: events.NeedMet) -> None:
         job = self.jobs[event.task_id]
-        job.after, job.sees, job.is_met = [*event.after], [*event.answers], True
+        job.after = [*event.after]
+        job.sees = [*event.answers]
+        job.is_met = True
 
     def _on_strategy_switched(self, event: events.StrategySwitched) -> None:
         for change in event.groups:
@@ -156,7 +162,8 @@ class RunBook(WorkBook):
         group = self.jobs[change.task_id]
         for task_id in change.removed:
             self.pass_by(task_id, at_ms, "strategy switched")
-            self.jobs[task_id].after, self.jobs[task_id].sees = [], None
+            self.jobs[task_id].after = []
+            self.jobs[task_id].sees = None
         for task_id in group.children:
             job = self.jobs[task_id]
             job.tolerated = job.asked_by is not None or (job.tolerated and job.outcome is not None)
@@ -173,13 +180,16 @@ class RunBook(WorkBook):
         for task_id, takes in change.takes.items():
             self.jobs[task_id].takes = takes
         self.ask_to_stop(change.cancelled, "cancel")
-        group.failed, group.outcome_id = None, change.outcome_id
+        group.failed = None
+        group.outcome_id = change.outcome_id
 
     def _adopt_job(self, group: Job, job: Job) -> None:
         asker = self.jobs[job.parent_id or ""]
         asker.children.remove(job.id)
         group.children.append(job.id)
-        job.parent_id, job.asked_by, job.tolerated = group.id, asker.id, True
+        job.parent_id = group.id
+        job.asked_by = asker.id
+        job.tolerated = True
         if job.after:
             job.sees = [*job.after]
         else:
@@ -188,7 +198,8 @@ class RunBook(WorkBook):
     def _on_group_ended(self, event: events.GroupEnded) -> None:
         group = self.jobs[event.task_id]
         self._hand_over(group, event.at_ms)
-        group.output, group.optional = self.resolve(event.output), event.status is TaskStatus.SKIPPED
+        group.output = self.resolve(event.output)
+        group.optional = event.status is TaskStatus.SKIPPED
         self.end(event.task_id, event.status, event.at_ms, event.error)
 
     def _on_supervisor_failed(self, event: events.SupervisorFailed) -> None:
@@ -210,7 +221,8 @@ class RunBook(WorkBook):
     # Questions and stop requests
 
     def _on_escalated(self, event: events.Escalated) -> None:
-        run, due_ms = self.runs.get(event.run_id or ""), event.due_ms
+        run = self.runs.get(event.run_id or "")
+        due_ms = event.due_ms
         is_on_hold = run is not None and run.paused and due_ms is not None
         self.questions[event.escalation_id] = Question(
             event.escalation_id,

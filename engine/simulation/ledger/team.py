@@ -325,7 +325,8 @@ class TeamLedger(Ledger):
         agent = self.agents[event.agent_id]
         agent.previous, agent.spec, agent.generation = agent.spec, event.spec, event.generation
         self._end_grants(agent.id)
-        agent.error, agent.away = None, False
+        agent.error = None
+        agent.away = False
         agent.size = _instance_count(event.spec, agent.size)
         self.registry[event.spec.name] = event.spec
         self._serve(agent.id, event.queues)
@@ -362,7 +363,8 @@ class TeamLedger(Ledger):
 
     def _on_agent_mended(self, event: events.AgentMended) -> None:
         agent = self.agents[event.agent_id]
-        agent.error, agent.away = None, False
+        agent.error = None
+        agent.away = False
 
     def _on_pool_resized(self, event: events.PoolResized) -> None:
         agent = self.agents[event.agent_id]
@@ -390,7 +392,8 @@ class TeamLedger(Ledger):
     def _on_budget_exhausted(self, event: events.BudgetExhausted) -> None:
         member = self.find(event.subject)
         if member is not None:
-            member.exhausted, member.is_on_hold = True, event.then == "ask"
+            member.exhausted = True
+            member.is_on_hold = event.then == "ask"
 
     def _on_budget_extended(self, event: events.BudgetExtended) -> None:
         member = self.find(event.subject)

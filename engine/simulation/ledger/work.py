@@ -297,7 +297,9 @@ class WorkBook(Ledger):
         if job.outcome is not None:
             self.ended_twice.append(f"{task_id} was {job.outcome} and ends again as {outcome}")
         job.outcome, job.error, job.ended_ms = outcome, error, at_ms
-        job.attempt, job.retrying_until_ms, job.in_doubt = None, None, False
+        job.attempt = None
+        job.retrying_until_ms = None
+        job.in_doubt = False
         job.steers = {}
         self.withdraw(None, task_id)
 
@@ -377,7 +379,8 @@ class WorkBook(Ledger):
 
     def to_job(self, state: State, task: Task) -> Job:
         """Convert a task of the state."""
-        timer, attempt = state.timers.get(f"deadline:{task.id}"), task.attempt
+        timer = state.timers.get(f"deadline:{task.id}")
+        attempt = task.attempt
         steps = {key: self.resolve(value) for key, value in task.steps.items()}
         return Job(
             id=task.id, run_id=task.run_id, parent_id=task.parent_id, kind=task.kind, title=task.title,
