@@ -16,6 +16,7 @@ from dashboard.views.facts.agent_page import spec_section, title_line
 from dashboard.views.facts.agent_says import event_lines
 from dashboard.views.facts.ended import RecentEnd, recent_lines
 from dashboard.views.facts.steps import CURSOR, EMPTY_INPUTS, calls_of
+from dashboard.views.facts.task import share_of_attempt
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.task_times import describe_times, times_of, times_plot
@@ -168,14 +169,12 @@ def _attempt_line(
     wide = max(6, min(24, room // 4))
     title = max(4, room - wide - 10 - len(old) - 3)
     worked_ms = task.attempt.at_work_ms(data.now_ms) if task.attempt is not None else 0
-    if not data.counts.working:
-        middle_ms = None  # no progress without an engine
-    share = 0.0 if not middle_ms else min(1.0, worked_ms / (2 * middle_ms))  # the median is half of the meter
+    share = share_of_attempt(data.state, task, data.live, now_ms=data.now_ms, working=data.counts.working)
     tone = "draining" if middle_ms and worked_ms > 2 * middle_ms else mark.tone
     parts = [
         ([Span(old, "draining" if generation != agent.generation else mark.tone)], len(old)),
         ([Span(cut_path(task.title, title))], title),
-        ([*meter(share, wide, tone=tone)] if middle_ms else [], wide),
+        (meter(share, wide, tone=tone) if share is not None else (), wide),
         ([Span(f"{took:>9}")], 9),
     ]
     return join_columns(parts, key=task.id)

@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 from dashboard.views.drawing.lines import Line, Span, cut_path, pad, spread
 from dashboard.views.drawing.plots import meter
-from dashboard.views.facts.steps import reported_progress
-from dashboard.views.facts.task import waiting_reason
+from dashboard.views.facts.task import share_of_attempt, waiting_reason
 from dashboard.views.measures.digest import Digest
-from dashboard.views.words.amounts import duration, median
+from dashboard.views.words.amounts import duration
 from dashboard.views.words.glyphs import task_mark
 from engine.core.queries.targets import name_of
 from engine.core.queries.work.queues import capability_of, member_names_in
@@ -111,13 +110,7 @@ def _progress_of(
     if task.children:
         total = len(task.children)
         return (total - task.open) / total, f"{total - task.open:,}/{total:,}"
-    done, goal = reported_progress(live, task.id)
-    if goal:
-        return done / goal, duration(spent_ms)
-    agent = state.agents.get(task.agent_id or "")
-    usual = median(agent.at_work_ms) if agent is not None and working else None
-    worked_ms = task.attempt.at_work_ms(now_ms) if task.attempt is not None else 0
-    return (min(0.95, worked_ms / usual) if usual else None), duration(spent_ms)
+    return share_of_attempt(state, task, live, now_ms=now_ms, working=working), duration(spent_ms)
 
 
 def waiting_lines(

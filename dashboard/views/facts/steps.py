@@ -109,17 +109,6 @@ def live_cells(
     return [*cells, *running_tools(live, task_id, now_ms)]
 
 
-def reported_progress(live: Mapping[str, str], task_id: str) -> tuple[float, float]:
-    """Return the reported progress of a task as done and total; `(0, 0)` without a valid report."""
-    report = read_live_value(live, f"progress:{task_id}")
-    if not isinstance(report, dict):
-        return 0, 0
-    done, total = report.get("done"), report.get("total")
-    if not (isinstance(done, int | float) and isinstance(total, int | float) and total > 0):
-        return 0, 0
-    return min(max(done, 0), total), total
-
-
 def last_line(live: Mapping[str, str], task_id: str) -> str:
     """Return the running tool of a task, else the last line of its live text, for a row of a table."""
     if calls := calls_of(live, task_id):

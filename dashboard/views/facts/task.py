@@ -10,7 +10,7 @@ from dashboard.views.facts.ended import EndedTask
 from dashboard.views.facts.live_values import read_live_value
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.limits import limit_facts
-from dashboard.views.words.amounts import count, describe_usage, duration, elapsed, moment, pluralize, remaining
+from dashboard.views.words.amounts import count, describe_usage, duration, elapsed, median, moment, pluralize, remaining
 from dashboard.views.words.glyphs import TASK, task_mark
 from dashboard.views.words.names import Names
 from engine.core.queries.targets import name_of
@@ -147,3 +147,18 @@ def describe_progress(live: Mapping[str, str], task_id: str) -> str:
     done, total, note = report.get("done"), report.get("total"), report.get("note")
     number = f"{done}/{total}" if total is not None and done is not None else "" if done is None else f"{done}"
     return " ".join(part for part in (number, str(note) if note else "") if part)
+
+
+def share_of_attempt(state: State, task: Task, live: Mapping[str, str], *, now_ms: int, working: bool) -> float | None:
+    """Return how far an attempt is, from 0 to 1: as it reported, else its time at work against its agent's usual time.
+
+    Args:
+        working: Whether an engine is at work; without one, time says nothing.
+    """
+    report = read_live_value(live, f"progress:{task.id}")
+    done, total = (report.get("done"), report.get("total")) if isinstance(report, dict) else (None, None)
+    if isinstance(done, int | float) and isinstance(total, int | float) and total > 0:
+        return min(max(done, 0), total) / total
+    agent = state.agents.get(task.agent_id or "")
+    usual_ms = median(agent.at_work_ms) if agent is not None and working else None
+    return min(1.0, task.attempt.at_work_ms(now_ms) / usual_ms) if usual_ms and task.attempt is not None else None

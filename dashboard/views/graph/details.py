@@ -19,10 +19,10 @@ from dashboard.views.drawing.lines import (
 from dashboard.views.drawing.plots import meter
 from dashboard.views.facts.agent import agent_facts
 from dashboard.views.facts.supervisor import supervisor_facts
-from dashboard.views.facts.task import describe_progress, task_facts
+from dashboard.views.facts.task import describe_progress, share_of_attempt, task_facts
 from dashboard.views.graph.model import Graph, Node
 from dashboard.views.graph.nodes import IDLE_PREFIX, Sight
-from dashboard.views.words.amounts import duration, elapsed, median
+from dashboard.views.words.amounts import duration, elapsed
 from engine.core.state import Agent, State, Supervisor, Task
 
 HEIGHT = 6
@@ -90,11 +90,10 @@ def _agent_lines(sight: Sight, agent: Agent, width: int) -> list[Line]:
     state, now_ms = sight.state, sight.now_ms
     facts = agent_facts(state, agent, sight.counts, sight.live, now_ms=now_ms, activity=sight.activity)
     lines = _fact_lines(facts, width, "head", "figures")
-    usual = median(agent.at_work_ms)
     for task_id in [*agent.running, *agent.parked][:_MAX_ATTEMPTS]:
         task = state.tasks.get(task_id)
         if task is not None:
-            lines.append(_attempt_line(sight, task, usual))
+            lines.append(_attempt_line(sight, task))
     sources = _work_sources(state, agent)
     if sources:
         came = [span for name, times in sources for span in (Span(f" {name}", ""), Span(f" {times:,}", "muted"))]
@@ -102,11 +101,11 @@ def _agent_lines(sight: Sight, agent: Agent, width: int) -> list[Line]:
     return lines
 
 
-def _attempt_line(sight: Sight, task: Task, usual: float | None) -> Line:
+def _attempt_line(sight: Sight, task: Task) -> Line:
     begun = task.attempt.started_ms if task.attempt is not None else task.started_ms or sight.now_ms
     took = max(0, sight.now_ms - begun)
-    worked = task.attempt.at_work_ms(sight.now_ms) if task.attempt is not None else took
-    bar = meter(min(1.0, worked / usual), _METER) if usual and sight.counts.working else (Span(" " * _METER), Span(""))
+    share = share_of_attempt(sight.state, task, sight.live, now_ms=sight.now_ms, working=sight.counts.working)
+    bar = meter(share, _METER) if share is not None else (Span(" " * _METER),)
     parked = task.attempt is not None and task.attempt.parked
     progress_text = describe_progress(sight.live, task.id)
     return _line(

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 
 from dashboard.clean import clean
 from dashboard.views.facts.agent import now_of_agent, swap_mark
-from dashboard.views.facts.steps import reported_progress
 from dashboard.views.facts.supervisor import supervisor_mark
-from dashboard.views.facts.task import describe_progress
+from dashboard.views.facts.task import describe_progress, share_of_attempt
 from dashboard.views.graph.model import Node
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
@@ -92,7 +91,7 @@ def work_node(sight: Sight, task: Task, asking_ids: set[str]) -> Node:
         took=_time_taken(task, sight.now_ms),
         now=_activity_text(sight, task, member, total - ended_count) or progress_text,
         figure=f"{ended_count:,}/{total:,}" if total and is_begun else _figure(state, task, progress_text),
-        share=ended_count / total if total and is_begun else _share(sight, task, member),
+        share=ended_count / total if total and is_begun else _share(sight, task),
         badge="" if member is None else swap_mark(member, sight.activity, sight.now_ms),
         shares=None if member is None else _shares(sight, member),
         is_awake=task.status in (TaskStatus.RUNNING, TaskStatus.RETRYING, TaskStatus.IN_DOUBT) or mark is ASKS,
@@ -155,19 +154,12 @@ def _tokens(usage: object) -> str:
     return f"{amount:,} tok" if amount else ""
 
 
-def _share(sight: Sight, task: Task, member: Agent | None) -> float | None:
-    """Return the progress of one attempt: as reported, else its time at work against the agent's median."""
+def _share(sight: Sight, task: Task) -> float | None:
     if task.status is TaskStatus.DONE:
         return 1.0
-    if task.status is not TaskStatus.RUNNING or task.attempt is None or task.kind != "agent":
+    if task.status is not TaskStatus.RUNNING or task.kind != "agent":
         return None
-    done, total = reported_progress(sight.live, task.id)
-    if total:
-        return done / total
-    usual = median(member.at_work_ms) if member is not None else None
-    if not usual or not sight.counts.working:  # no progress without an engine
-        return None
-    return min(1.0, task.attempt.at_work_ms(sight.now_ms) / usual)
+    return share_of_attempt(sight.state, task, sight.live, now_ms=sight.now_ms, working=sight.counts.working)
 
 
 def member_node(sight: Sight, agent: Agent, share: Share, *, asks: bool, an_id: str = "") -> Node:
@@ -230,7 +222,7 @@ def _member_share(sight: Sight, agent: Agent, share: Share, waiting: int) -> flo
     if share.task_count > 1 or waiting:
         return share.ended_count / max(1, share.task_count + (0 if share.waiting else waiting))
     task = sight.state.tasks.get(next(iter(agent.running), ""))
-    return _share(sight, task, agent) if task is not None else None
+    return _share(sight, task) if task is not None else None
 
 
 def supervisor_node(sight: Sight, supervisor: Supervisor, *, asks: bool) -> Node:
