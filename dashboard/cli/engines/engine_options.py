@@ -1,4 +1,4 @@
-"""The options of `engine` that say how an engine runs: each is declared once, as a field with its option of click."""
+"""The options of `engine` that say how an engine runs; each is declared once, as a field of a record."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -12,54 +12,45 @@ from store import Durability
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _option(text: str = "", **attributes: Any) -> dict[str, Any]:
-    return {"help": text, **attributes}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineOptions:
-    """Values of the options."""
+    """Values of the options, each annotated with its help, and with type and metavar for click where it is no flag."""
 
-    takeover: Annotated[
-        bool, _option("End an engine of this database that hangs, and take its place.", is_flag=True)
-    ] = False
-    standby: Annotated[bool, _option("Wait, and take over when the running engine is gone.", is_flag=True)] = False
+    takeover: Annotated[bool, "End an engine of this database that hangs, and take its place."] = False
+    standby: Annotated[bool, "Wait, and take over when the running engine is gone."] = False
     takeover_after: Annotated[
         float | None,
-        _option(
-            "With --standby: also take over from an engine that has been silent for so long; 3 or more.",
-            metavar="SECONDS",
-            type=FiniteRange(min=3),
-        ),
+        "With --standby: also take over from an engine that has been silent for so long; 3 or more.",
+        FiniteRange(min=3),
+        "SECONDS",
     ] = None
     durability: Annotated[
-        Durability,
-        _option(
-            "normal is faster; a power cut can lose the last moments.",
-            type=click.Choice(["full", "normal"]),
-        ),
+        Durability, "normal is faster; a power cut can lose the last moments.", click.Choice(["full", "normal"])
     ] = "full"
-    without_code: Annotated[
-        bool,
-        _option("Start although agents need code of the program that made them; those wait.", is_flag=True),
-    ] = False
+    without_code: Annotated[bool, "Start although agents need code of the program that made them; those wait."] = False
     accept_loss: Annotated[
         int,
-        _option(
-            "Start although N acknowledged events are missing at the end of the database; doctor counts them.",
-            metavar="N",
-            type=click.IntRange(min=0),
-        ),
+        "Start although N acknowledged events are missing at the end of the database; doctor counts them.",
+        click.IntRange(min=0),
+        "N",
     ] = 0
-    ready_fd: Annotated[int | None, _option(type=int, hidden=True)] = None
-    """Write end of a pipe on which it reports that it is up."""
-    while_fd: Annotated[int | None, _option(type=int, hidden=True)] = None
+    ready_fd: Annotated[int | None, "", click.INT] = None
+    """Write end of a pipe on which it reports that it is up; hidden, as the next one."""
+    while_fd: Annotated[int | None, "", click.INT] = None
     """The engine ends when this pipe is closed at its other end."""
 
 
 def takes_engine_options(command: F) -> F:
     """Add the options to a subcommand; `EngineOptions` takes their values."""
     for field in reversed(fields(EngineOptions)):
-        flag, attributes = f"--{field.name.replace('_', '-')}", get_args(field.type)[1]
-        command = click.option(flag, default=field.default, **attributes)(command)
+        text, kind, metavar = (*get_args(field.type)[1:], None, None)[:3]
+        command = click.option(
+            f"--{field.name.replace('_', '-')}",
+            default=field.default,
+            help=text,
+            hidden=not text,
+            is_flag=kind is None,
+            type=kind,
+            metavar=metavar,
+        )(command)
     return command
