@@ -6,15 +6,17 @@ the text until the engine has applied it.
 
 import os
 from collections.abc import Iterable
+from typing import Any
 
 from rich.text import Text
 from textual import on
-from textual.app import SuspendNotSupported
+from textual.app import App, SuspendNotSupported
 from textual.binding import Binding
 from textual.containers import Container, Vertical
 from textual.widget import Widget
 from textual.widgets import Button, TextArea
 
+from dashboard.deck.deck import Deck
 from dashboard.deck.live_screen import is_on_top
 from dashboard.dialogs.dialog import Answer, Dialog, DialogText
 from dashboard.user.external_editor import EditorFailed, edit_externally, editor_of
@@ -39,6 +41,33 @@ CHECK_S, LONG_TEXT_CHARACTERS = 0.3, 20_000
 """Delay of the check of a long text, in seconds; and the number of characters from which on a text is long."""
 
 
+class CodeConsent:
+    """The user's consent to code that a text names: it is shown first, and trusted when the text is sent again."""
+
+    def __init__(self) -> None:
+        self.pending: list[str] = []
+        """Untrusted code that was named."""
+
+    @property
+    def hint(self) -> str:
+        """What to do about the code that was named; empty without any."""
+        if not self.pending:
+            return ""
+        return f"not trusted yet: {', '.join(self.pending)}; look at that code, then ctrl+s trusts it"
+
+    def require(self, deck: Deck, references: list[str]) -> str | None:
+        """Return None if code is trusted, else the problem; the first call names the code, the second trusts it."""
+        missing = deck.trust.untrusted_references(references)
+        if not missing:
+            return None
+        if self.pending == missing or deck.access.in_browser:
+            trusted = deck.trust.trust_code(references, deck.path.resolve(), "")
+            message = deck.messages.current
+            return None if trusted else message.text if message is not None else ""
+        self.pending = missing
+        return self.hint
+
+
 class SpecEditor(Dialog):
     """Edit the text of one agent; ctrl+s sends it, ctrl+o opens it in $EDITOR, esc keeps it for the next time."""
 
@@ -53,8 +82,7 @@ class SpecEditor(Dialog):
     def __init__(self, supervisor_id: str) -> None:
         super().__init__()
         self._supervisor_id = supervisor_id
-        self._pending_references: list[str] = []
-        """Untrusted code that was named; sending the same text again trusts it."""
+        self._consent = CodeConsent()
         self._draft = Draft(None)
         self._read: str | None = None
         self._unopened = ""
@@ -113,7 +141,7 @@ class SpecEditor(Dialog):
 
     @on(TextArea.Changed)
     def _typed(self) -> None:
-        self._pending_references, self._unopened = [], ""
+        self._consent.pending, self._unopened = [], ""
         self.save_draft()
         if len(self.area.text) > LONG_TEXT_CHARACTERS:
             self.set_timer(CHECK_S, self._check)
@@ -147,7 +175,9 @@ class SpecEditor(Dialog):
             self.query_one("#mode").display = False
             self.show_problem(self._unopened)
             return
-        self.text_of("preview").show_any([*self._code(), *self.preview(view, spec)])
+        new = self._new_references()
+        code = [labelled("runs", ", ".join(new), "draining")] if new else []
+        self.text_of("preview").show_any([*code, *self.preview(view, spec)])
         if self.is_unchanged(spec):
             self.text_of("would").show_any([Cell("nothing is changed yet", "muted")])
             self.show_problem(self._unopened)
@@ -155,20 +185,11 @@ class SpecEditor(Dialog):
         rehearsal = rehearse(view.state, command, view.now_ms)
         self.text_of("would").show_any([labelled("would do", rehearsal.summary, "busy")] if rehearsal.summary else [])
         refused = f"would be refused: {rehearsal.refusal}" if rehearsal.refusal else ""
-        self.show_problem(self._unopened or refused or self._trust_hint())
+        self.show_problem(self._unopened or refused or self._consent.hint)
 
     def _new_references(self) -> list[str]:
         own = self.own_references()
         return [reference for reference in self._draft.references if reference not in own]
-
-    def _code(self) -> list[Cell]:
-        new = self._new_references()
-        return [labelled("runs", ", ".join(new), "draining")] if new else []
-
-    def _trust_hint(self) -> str:
-        if not self._pending_references:
-            return ""
-        return f"not trusted yet: {', '.join(self._pending_references)}; look at that code, then ctrl+s trusts it"
 
     def action_send(self) -> None:
         self.confirm()
@@ -180,27 +201,17 @@ class SpecEditor(Dialog):
             self.action_fault()
             return None
         command = super().answer()
-        return command if command is not None and self._is_code_trusted() else None
+        if command is None:
+            return None
+        problem = self._consent.require(self.deck, self._new_references())
+        if problem is not None:
+            self.show_problem(problem)
+        return command if problem is None else None
 
     def build_command(self) -> Answer:
         if self._draft.spec is None:
             raise Mistyped("there is no agent in the text")
         return self.command_of(self._draft.spec)
-
-    def _is_code_trusted(self) -> bool:
-        """Tell whether its code is trusted; the first call names untrusted code, the second one trusts it."""
-        new = self._new_references()
-        missing = self.deck.trust.untrusted_references(new)
-        if not missing:
-            return True
-        if self._pending_references == missing or self.deck.access.in_browser:
-            trusted = self.deck.trust.trust_code(new, self.deck.path.resolve(), "")
-            if not trusted and self.deck.messages.current is not None:
-                self.show_problem(self.deck.messages.current.text)
-            return trusted
-        self._pending_references = missing
-        self.show_problem(self._trust_hint())
-        return False
 
     def action_fault(self) -> None:
         """Move the cursor to the first line with a fault."""
@@ -223,27 +234,13 @@ class SpecEditor(Dialog):
             return
         try:
             argv = editor_of(os.environ)
-            self._take_over(argv)
+            self.area.put(_edit_in_terminal(self.app, self.area.text, argv))
         except EditorFailed as failed:
             self._unopened = str(failed)
         except SuspendNotSupported:
             self._unopened = f"this terminal cannot be given to {argv[0]}; write here"
         self.update_view(self.deck.view)
         self.app.refresh(layout=True)
-
-    def _take_over(self, argv: list[str]) -> None:
-        """Run the editor in the terminal, and replace the text by its result."""
-        back = ""
-        failed: EditorFailed | None = None
-        with self.app.suspend():
-            # Textual restores the terminal only if nothing is raised in this block.
-            try:
-                back = edit_externally(self.area.text, argv, name=NEW.name)
-            except EditorFailed as error:
-                failed = error
-        if failed is not None:
-            raise failed
-        self.area.put(back)
 
     def action_decline(self) -> None:
         if is_on_top(self) and self.draft_key in self.deck.drafts:
@@ -254,3 +251,22 @@ class SpecEditor(Dialog):
         """Keep the draft while the command is pending."""
         if outcome.status != "pending":
             super().handle_outcome(outcome)
+
+
+def _edit_in_terminal(app: App[Any], text: str, argv: list[str]) -> str:
+    """Run the editor in the terminal, and return the text that it leaves.
+
+    Raises:
+        EditorFailed: If it cannot be run, or fails.
+    """
+    edited = ""
+    failed: EditorFailed | None = None
+    with app.suspend():
+        # Textual restores the terminal only if nothing is raised in this block.
+        try:
+            edited = edit_externally(text, argv, name=NEW.name)
+        except EditorFailed as error:
+            failed = error
+    if failed is not None:
+        raise failed
+    return edited

@@ -4,6 +4,7 @@ A screen shows a `ViewState` when it is told to `look`; it decides nothing about
 """
 
 from collections.abc import Iterable
+from functools import partial
 from typing import ClassVar, TypeAlias
 
 from textual import events
@@ -105,7 +106,7 @@ class Frame(LiveScreen, Screen[None]):
         yield TourCard(id="tour")
         yield Scrubber(id="time")
         yield Keys(id="keys")
-        yield Prompt(self._completed, self._prompt_typed)
+        yield Prompt(partial(_complete, self), self._prompt_typed)
 
     def on_lines_dragged(self, event: Lines.Dragged) -> None:
         self.sizes.drag(event)
@@ -201,7 +202,7 @@ class Frame(LiveScreen, Screen[None]):
 
     def update_time_bar(self, view: ViewState) -> None:
         if self.is_there:
-            self.query_one("#time", Scrubber).show_time(view, self.deck.history.spans, self._message_cell(view))
+            self.query_one("#time", Scrubber).show_time(view, self.deck.history.spans, _message_of(self, view))
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the health strip only if there is room for it."""
@@ -218,14 +219,6 @@ class Frame(LiveScreen, Screen[None]):
         if self.deck.view is view:  # else this has just been looked at
             self.update_view(view)
 
-    def _message_cell(self, view: ViewState) -> Cell | None:
-        prompt = self.query_one(Prompt)
-        if prompt.is_open and prompt.purpose == "command" and prompt.text:
-            return Cell(_command_advice(prompt.text, self.state), "muted")
-        if prompt.is_open and prompt.purpose == "filter" and (cell := self.finding.advise(prompt.text)).text:
-            return cell
-        return self.deck.messages.current or view.banner or self.deck.tour.offer
-
     def keys(self) -> list[tuple[str, str]]:
         """The keys that the last line names."""
         return [(key, does) for key, does, _ in _own_keys(self) if key]
@@ -237,21 +230,18 @@ class Frame(LiveScreen, Screen[None]):
             return chosen if chosen.isdigit() or object_of(self.state, chosen) is not None else self.subject_id
         if isinstance(self.focused, Picks) and self.focused.chosen:
             return self.focused.chosen.removeprefix("event:")
-        table = self._table()
+        table = next(iter(self.query(Table)), None)
         return (table.selected or "") if table is not None else self.selected_key()
 
     def copyable_text(self) -> tuple[str, str]:
         """Return a description of the text that can be copied here, and the text."""
-        table = self._table()
+        table = next(iter(self.query(Table)), None)
         if table is None:
             return "this page", "\n".join(pane.text for pane in self.query(Pane) if pane.display)
         rows = [index for key in table.marked if (index := table.rows.index(key)) is not None]
         rows = rows or ([table.line] if len(table.rows.keys) else [])
         text = "\n".join("\t".join(cell.text.strip() for cell in table.rows.cells(index)) for index in rows)
         return pluralize(len(rows), "row"), text
-
-    def _table(self) -> Table | None:
-        return next(iter(self.query(Table)), None)
 
     def action_help(self) -> None:
         self.app.push_screen(
@@ -281,9 +271,6 @@ class Frame(LiveScreen, Screen[None]):
         name = view.names.of(subject_id)
         is_member = subject_id in view.state.agents or subject_id in view.state.supervisors
         return name if is_member or name == subject_id else f"{subject_id} {name}"
-
-    def _completed(self, purpose: Purpose, line: str) -> list[str]:
-        return completions(line, self.state) if purpose == "command" else self.finding.suggest(line)
 
     def on_mount(self) -> None:
         self.sizes.apply()
@@ -388,6 +375,21 @@ class Frame(LiveScreen, Screen[None]):
 
     def focus_body(self) -> None:
         self.query_one("#body").focus()
+
+
+def _complete(frame: Frame, purpose: Purpose, line: str) -> list[str]:
+    """Return complete lines that begin with `line`."""
+    return completions(line, frame.state) if purpose == "command" else frame.finding.suggest(line)
+
+
+def _message_of(frame: Frame, view: ViewState) -> Cell | None:
+    """Return what is said in place of the time bar's text: advice on the line that is typed, else the message."""
+    prompt = frame.query_one(Prompt)
+    if prompt.is_open and prompt.purpose == "command" and prompt.text:
+        return Cell(_command_advice(prompt.text, frame.state), "muted")
+    if prompt.is_open and prompt.purpose == "filter" and (cell := frame.finding.advise(prompt.text)).text:
+        return cell
+    return frame.deck.messages.current or view.banner or frame.deck.tour.offer
 
 
 def _pages_to(frame: Frame) -> list[Frame]:

@@ -33,6 +33,43 @@ MAX_KEPT_LINES = 500
 """Size of the cache of drawn lines."""
 
 
+class VisibleRows:
+    """The rows that can be seen, and which of their cells have changed lately."""
+
+    def __init__(self) -> None:
+        self.cells: dict[str, tuple[Cell, ...]] = {}
+        """Cells of each row, by its key."""
+        self.fresh: dict[str, dict[int, int]] = {}
+        """Changed cells of each row, each with the time until which it is brighter."""
+
+    def update(self, rows: Rows, indexes: range, now_ms: int, *, brightens: bool) -> None:
+        """Compare the rows with those that were visible before, and note changed cells if these are brightened."""
+        cells_by_key = {}
+        for index in range(indexes.start, min(indexes.stop, len(rows.keys))):
+            key, cells = rows.keys[index], tuple(rows.cells(index))
+            cells_by_key[key] = cells
+            old = self.cells.get(key, cells) if brightens else cells
+            for place, (before, after) in enumerate(zip(old, cells, strict=False)):
+                if before[:2] != after[:2] and not rows.columns[place].calm:
+                    self.fresh.setdefault(key, {})[place] = now_ms + FRESH_MS
+        last_ms = now_ms + FRESH_MS  # later times are from before the clock was set back
+        left = {
+            key: {at: until for at, until in fresh.items() if now_ms < until <= last_ms}
+            for key, fresh in self.fresh.items()
+        }
+        self.cells, self.fresh = cells_by_key, {key: each for key, each in left.items() if each and key in cells_by_key}
+
+
+def column_at(x: int, rooms: Sequence[tuple[int, int]], gap: int) -> int | None:
+    """Return the index of the column at a cell of the screen, if any."""
+    start = 0
+    for index, room in rooms:
+        if start <= x < start + room + gap:
+            return index
+        start += room + gap
+    return None
+
+
 class Table(Toned, ScrollView, can_focus=True):
     """Show rows; post `Opened` for enter or a second click."""
 
@@ -94,9 +131,7 @@ class Table(Toned, ScrollView, can_focus=True):
         self.placed = False
         """Whether the operator has moved the cursor."""
         self._now_ms = self._listed_wide = 0
-        self._visible_rows: dict[str, tuple[Cell, ...]] = {}
-        self._fresh: dict[str, dict[int, int]] = {}
-        """Changed cells of visible rows, each with the time until which it is brighter."""
+        self._visible = VisibleRows()
         self._room_for: tuple[Sequence[AnyColumn], int] = ((), 0)
         self._rooms: list[tuple[int, int]] = []
         self._strips: dict[object, Strip] = {}
@@ -130,7 +165,7 @@ class Table(Toned, ScrollView, can_focus=True):
     def show(self, listing: Rows, now_ms: int) -> None:
         """Show these rows as of `now_ms`; repaint only lines that differ."""
         if listing.columns != self.rows.columns:  # other columns are not changed cells
-            self._visible_rows, self._fresh = {}, {}
+            self._visible = VisibleRows()
         self.rows, self._now_ms, self._listed_wide = listing, now_ms, self.wide
         self._take_room(len(listing.keys))
         self._tell_width()
@@ -191,25 +226,8 @@ class Table(Toned, ScrollView, can_focus=True):
 
     def _mark_changes(self) -> None:
         """Compare visible rows with those shown before, and brighten changed cells."""
-        top, visible_rows = self.scroll_offset.y, {}
-        for index in range(top, min(top + self.room, len(self.rows.keys))):
-            key, cells = self.rows.keys[index], tuple(self.rows.cells(index))
-            visible_rows[key] = cells
-            old = self._visible_rows.get(key)
-            if old is not None and old != cells and self.app.animation_level != "none":
-                self._brighten(key, old, cells)
-        self._visible_rows, now_ms = visible_rows, self._now_ms
-        last_ms = now_ms + FRESH_MS  # later times are from before the clock was set back
-        left = {
-            key: {at: until for at, until in fresh.items() if now_ms < until <= last_ms}
-            for key, fresh in self._fresh.items()
-        }
-        self._fresh = {key: fresh for key, fresh in left.items() if fresh and key in visible_rows}
-
-    def _brighten(self, key: str, old: Sequence[Cell], new: Sequence[Cell]) -> None:
-        for place, (before, after) in enumerate(zip(old, new, strict=False)):
-            if before[:2] != after[:2] and not self.rows.columns[place].calm:
-                self._fresh.setdefault(key, {})[place] = self._now_ms + FRESH_MS
+        top, brightens = self.scroll_offset.y, self.app.animation_level != "none"
+        self._visible.update(self.rows, range(top, top + self.room), self._now_ms, brightens=brightens)
 
     def render_lines(self, crop: Region) -> list[Strip]:
         strips = self._lines(crop.line_range)
@@ -263,7 +281,7 @@ class Table(Toned, ScrollView, can_focus=True):
 
     def _row(self, index: int, width: int, tone: str, rooms: Sequence[tuple[int, int]]) -> Strip:
         key = self.rows.keys[index]
-        cells = self._visible_rows.get(key)  # a log makes its sentences anew each time it is asked
+        cells = self._visible.cells.get(key)  # a log makes its sentences anew each time it is asked
         cells = tuple(self.rows.cells(index)) if cells is None else cells
         return self._line_of(cells, tone, width, key=key, rooms=rooms)
 
@@ -288,7 +306,7 @@ class Table(Toned, ScrollView, can_focus=True):
         self, cells: tuple[Cell, ...], tone: str, width: int, *, key: str, rooms: Sequence[tuple[int, int]]
     ) -> Strip:
         """Return the line of a row, cached if nothing has changed."""
-        bright, marked = frozenset(self._fresh.get(key, ())), key in self.marked
+        bright, marked = frozenset(self._visible.fresh.get(key, ())), key in self.marked
         cache_key = (cells, tone, bright, marked)
         strip = self._strips.get(cache_key)
         if strip is None:
@@ -399,8 +417,8 @@ class Table(Toned, ScrollView, can_focus=True):
             self.post_message(self.Opened(self.selected))
 
     def on_click(self, event: events.Click) -> None:
-        if event.y < HEADINGS:
-            self._head(event.x - 1)
+        if event.y < HEADINGS and (index := column_at(event.x - 1, self._fit_columns(), self._gap)) is not None:
+            self.post_message(self.Headed(self.rows.columns[index].title))
         index = event.y - HEADINGS + self.scroll_offset.y
         if event.y < HEADINGS or index >= len(self.rows.keys):
             return
@@ -413,20 +431,7 @@ class Table(Toned, ScrollView, can_focus=True):
         """Return a spot for each visible row."""
         top, rows = self.scroll_offset.y, self.rows.keys
         for line in range(min(self.room, len(rows) - top)):
-            yield Spot(0, line + HEADINGS, partial(self._jump, rows[top + line]))
-
-    def _jump(self, key: str) -> None:
-        self.focus()
-        self.select(key)
-
-    def _head(self, x: int) -> None:
-        """Post the heading at a column of the screen, if any."""
-        start = 0
-        for index, room in self._fit_columns():
-            if start <= x < start + room + self._gap:
-                self.post_message(self.Headed(self.rows.columns[index].title))
-                return
-            start += room + self._gap
+            yield Spot(0, line + HEADINGS, partial(_jump, self, rows[top + line]))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Move the cursor along when the wheel or the scroll bar moves its row out of sight."""
@@ -443,6 +448,11 @@ class Table(Toned, ScrollView, can_focus=True):
         self._tell_width()
         self._mark_changes()
         self.call_after_refresh(lambda: self.go_to(self.line))  # not where it stood: a key may come first
+
+
+def _jump(table: Table, key: str) -> None:
+    table.focus()
+    table.select(key)
 
 
 class Log(Table):

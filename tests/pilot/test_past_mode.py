@@ -425,12 +425,12 @@ async def test_what_another_moment_changed_on_the_page_of_a_supervisor_is_bright
         await went_back(hand, before)
         hand.clock[0] += 1_000
         hand.app.flush()
-        await until(hand.pilot, lambda: bool(hand.table._fresh))
+        await until(hand.pilot, lambda: bool(hand.table._visible.fresh))
 
         hand.clock[0] += FRESH_MS
         hand.app.flush()
         await hand.press()
-        assert not hand.table._fresh
+        assert not hand.table._visible.fresh
 
 
 def test_the_time_that_it_plays_at_never_goes_back_before_the_next_event(tmp_path: Path) -> None:
