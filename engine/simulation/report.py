@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from math import ceil
 from random import Random
 
 from engine.core.commands import COMMAND_KINDS, Order, SupervisorSpec
@@ -165,7 +166,7 @@ class SimulationReport:
         """Return the quantile `share` of all waits, or of those for one agent; 0 without any."""
         chosen = self.waits_ms.values() if agent is None else [self.waits_ms.get(agent, [])]
         ordered = sorted(wait for waits in chosen for wait in waits)
-        return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0
+        return ordered[ceil(share * len(ordered)) - 1] if ordered else 0
 
     def add(self, result: HistoryResult) -> None:
         """Count one history."""

@@ -7,9 +7,10 @@ from weakref import ref
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.views.measures.activity import RETAINED_MS, SLOT_MS, SLOTS, Activity
+from dashboard.views.measures.activity import RETAINED_MS, SLOT_MS, SLOTS, Activity, ActivityMark
 from dashboard.views.measures.attempts import AttemptCounter, Lane
 from dashboard.views.measures.meters import Meters, Samples, meter_spans
+from dashboard.views.words.glyphs import MARK_TONES
 from engine.core.commands import Cancel
 from engine.core.events import (
     AgentRemoved,
@@ -223,6 +224,18 @@ def test_a_roll_back_is_the_last_swap_of_an_agent() -> None:
 
     assert activity.swapped_ms == {AGENT: START_MS + 900}
     assert [mark.glyph for mark in activity.marks] == ["◆", "◆"]
+
+
+def test_of_two_marks_in_a_cell_the_one_that_asks_a_person_is_drawn() -> None:
+    work = audit()
+    (scout,) = [one for one in work.state.agents.values() if one.name == "scout-thorough"]
+    activity, meters = Activity(), Meters()
+    for glyph in ("⚑", "✕", "◆"):
+        activity.marks.append(ActivityMark(work.now_ms, glyph, scout.id))
+    meters.update(activity, work.state, work.now_ms)
+
+    marks = [span.text for span in meters.spans_of(scout.id) if span.text in MARK_TONES]
+    assert marks == ["⚑"]
 
 
 def test_an_agent_that_has_left_is_forgotten() -> None:

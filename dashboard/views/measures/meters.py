@@ -11,7 +11,7 @@ from dashboard.views.drawing.lines import Span, join_spans
 from dashboard.views.drawing.plots import bar, spark
 from dashboard.views.measures.activity import SLOT_MS, SLOTS, Activity
 from dashboard.views.measures.attempts import Lane
-from dashboard.views.words.glyphs import MARK_TONES
+from dashboard.views.words.glyphs import MARK_PRECEDENCE, MARK_TONES
 from engine.core.queries.team.tree import agents_of
 from engine.core.state import State
 
@@ -24,8 +24,6 @@ METER = 10
 _BRIGHT_CELLS = 3
 """Cells at the right end that are brighter."""
 _BASE = spark([0.0, 0.0], 1, full_value=1.0)
-_RANKS = "✕⚑◆◇‖"
-"""Precedence of marks that share a cell."""
 
 
 class Samples(NamedTuple):
@@ -141,8 +139,8 @@ class Meters:
         glyphs: dict[int, str] = {}
         for at_ms, glyph in self._marks.get(member_id, ()):
             place = cells - 1 - (last - at_ms // length)
-            if 0 <= place < cells and (place not in glyphs or _RANKS.index(glyph) < _RANKS.index(glyphs[place])):
-                glyphs[place] = glyph
+            if 0 <= place < cells:
+                glyphs[place] = min(glyph, glyphs.get(place, glyph), key=MARK_PRECEDENCE.index)
         return glyphs
 
 

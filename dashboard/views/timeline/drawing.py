@@ -12,7 +12,7 @@ from dashboard.views.timeline.axis import FOLD, Axis, column_sums, cut_axis, slo
 from dashboard.views.timeline.lanes import Lanes
 from dashboard.views.timeline.rows import LaneRow
 from dashboard.views.words.amounts import clock, countdown, duration, median
-from dashboard.views.words.glyphs import MARK_TONES
+from dashboard.views.words.glyphs import MARK_PRECEDENCE, MARK_TONES
 from engine.core.state import State
 
 FIGURES_MIN_WIDTH = 100
@@ -20,8 +20,6 @@ FIGURES_MIN_WIDTH = 100
 _MIN_NAME_WIDTH, _MAX_NAME_WIDTH, _NAME_SHARE = 18, 40, 6
 _FIGURES_WIDTH = 17
 _SIGN_TONES = {**MARK_TONES, "✓": "done"}
-_SIGNS_BY_RARITY = "✓▸‖◇◆✕⚑"
-"""Precedence of signs that share a column, the last one first."""
 SUM_HEIGHT = 5
 RATE_MS = 250
 """Minimum period of a rate, in milliseconds; shorter columns use a moving window."""
@@ -228,7 +226,7 @@ def _put_marks(lanes: Lanes, row: LaneRow, axis: Axis, cells: list[Span]) -> Non
     for mark in lanes.marks:
         if mark.subject == row.id:
             x = axis.column_of(mark.at)
-            if x is not None and _SIGNS_BY_RARITY.find(mark.sign) >= _SIGNS_BY_RARITY.find(cells[x].text):
+            if x is not None and cells[x].text not in MARK_PRECEDENCE[: MARK_PRECEDENCE.index(mark.sign)]:
                 cells[x] = Span(mark.sign, _SIGN_TONES[mark.sign])
 
 

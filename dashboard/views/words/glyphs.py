@@ -90,6 +90,8 @@ MARKS: dict[str, str] = {kind: EVENT[kind][0] for kind in _RARE_EVENTS}
 """Marks of rare events in time bars, meters and lanes, by kind."""
 MARK_TONES: dict[str, str] = dict(EVENT[kind] for kind in _RARE_EVENTS)
 """Their tones, by mark."""
+MARK_PRECEDENCE = "⚑✕◆◇‖▸✓"
+"""Of several marks in one cell, the first of these is drawn."""
 
 
 def event_glyph(kind: str, event: Event) -> tuple[str, str]:
