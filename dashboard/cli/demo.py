@@ -18,6 +18,7 @@ from dashboard.cli.printing.progress import ProgressLine
 from dashboard.cli.run import finish, submit
 from dashboard.cli.screen import has_terminal, open_dashboard, reopen_commands, say_how_to_reopen
 from dashboard.cli.trust import allow, assign
+from dashboard.demo.library import FILES, MAX_FILES, FolderTaken, stdlib_folder
 from dashboard.engines.process import is_alive
 from engine.core.commands import Submit
 from engine.reading.folding import fold_file
@@ -149,8 +150,6 @@ def _launched(db: Path, folder: Path, *, stdlib: bool, model: str | None, lookin
     """Bring the crew up on a folder; the copy of the library is made first, where an engine does not use it yet."""
     if stdlib and not is_alive(db):
         # Comes with the crew's workers, which only the making of this folder needs here.
-        from dashboard.demo.library import FILES, MAX_FILES, FolderTaken, stdlib_folder
-
         say("copying a part of Python's library to read …")
         try:
             stdlib_folder(folder, max_files=MAX_FILES if looking else FILES)

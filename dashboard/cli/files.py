@@ -19,6 +19,7 @@ from engine.core.records.values import pluralize
 from engine.models.providers import find_keys, missing_key
 from engine.teamfile import FileFault, TeamFile, TeamFileError, json_schema, read_team
 from engine.teamfile.code import TeamCode
+from engine.teamfile.prices import unpriced_models
 
 TEMPLATES = ("functions", "research", "code-review", "coding-agents")
 """Templates of teams; each is a folder of this package."""
@@ -168,8 +169,6 @@ def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool
         file = read_team(team)
     except TeamFileError as error:
         return _report_faults(ctx, team, error)
-    from engine.teamfile.prices import unpriced_models  # with anyio, which a file with faults does not need
-
     if faults := unpriced_models(file):
         return _report_faults(ctx, team, TeamFileError(team, faults), file)
     code = TeamCode(file)

@@ -11,6 +11,7 @@ from dashboard.reading.feed import Feed
 from dashboard.widgets.textual_seams import active_in_thread
 from engine.core.errors import CoreError
 from engine.core.state import State
+from engine.reading.folding import fold_from
 from store import Reader, StoreError
 
 T = TypeVar("T")
@@ -45,8 +46,6 @@ class Background:
         self, seq: int, receive: Callable[[State], None], *, failed: Callable[[], None] = do_nothing
     ) -> None:
         """Fold the state after an event in a thread; otherwise as `read`."""
-        from engine.reading.folding import fold_from  # needed only for the past
-
         self.read(lambda reader: fold_from(reader, seq), receive, failed=failed)
 
     def run_in_thread(

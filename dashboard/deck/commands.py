@@ -23,6 +23,7 @@ from dashboard.views.words.keyed import fill_keys
 from engine.core.commands import Command, StopEngine, Undo
 from engine.core.errors import CoreError
 from engine.core.state import MAX_UNDOABLE
+from engine.platform.sender import sender_of
 from store import StoreError
 
 if TYPE_CHECKING:
@@ -64,7 +65,6 @@ class Commands:
             )
 
     def _client(self) -> "Client":
-        from engine.platform.sender import sender_of
         from engine.supervisor.client import Client  # needed only for changes
 
         self._feed.check_same_file()

@@ -6,6 +6,7 @@ from pathlib import Path
 from dashboard.deck.access import Access
 from dashboard.deck.messages import Messages
 from dashboard.reading.feed import Feed
+from engine.errors import EngineError
 
 
 class CodeTrust:
@@ -31,7 +32,6 @@ class CodeTrust:
 
         From a browser nothing is added: code that is not on the list is refused.
         """
-        from engine.errors import EngineError  # needed only for code
         from engine.trusted_code.trust import TrustError, grant, user_list
 
         if self._access.in_browser:

@@ -5,6 +5,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from engine.platform.strategies_plugins import installed_strategies
+
 if TYPE_CHECKING:
     from dashboard.dialogs import (
         answer,
@@ -28,11 +30,6 @@ _FILES = sorted(file.stem for file in Path(__file__).parent.glob("[a-z]*.py"))
 def __getattr__(name: str) -> ModuleType:
     if name not in _FILES:
         raise AttributeError(name)
-    # A slow import (25 ms), kept out of the first frame.
-    from engine.platform.strategies_plugins import (
-        installed_strategies,
-    )
-
     installed_strategies()  # dialogs offer plugins, too
     return import_module(f"{__name__}.{name}")
 

@@ -4,9 +4,14 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
+
 from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.names import readable
+from engine.core.errors import CoreError
+from engine.errors import EngineError
+from store import StoreError
 
 if TYPE_CHECKING:
     from engine.history.replaying import Replay
@@ -30,13 +35,8 @@ def replay_cells(db: Path, run_id: str) -> list[Cell]:
     Args:
         db: The database; only read.
     """
-    import anyio
-
-    from engine.core.errors import CoreError
-    from engine.errors import EngineError
     from engine.history.replaying import replay  # slow import: needed only for replays
     from engine.trusted_code.trust import user_list
-    from store import StoreError
 
     try:
         result = anyio.run(lambda: replay(db, run_id, allowed=user_list()))

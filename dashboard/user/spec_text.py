@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.words.amounts import pluralize
+from engine.core.errors import BadValue
 from engine.core.queries.team.code import references_of
 from engine.core.queries.team.tree import supervisors_from
+from engine.core.records.records import copy_with
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, State
 
@@ -44,7 +46,6 @@ class Draft:
 def read_draft(text: str, servers: Sequence[str]) -> Draft:
     """Parse a text with one agent as a team file; imports none of its code."""
     from dashboard.user.specfile import read_spec_text  # slow import: needed only to edit
-    from engine.core.errors import BadValue
     from engine.teamfile import FileFault, TeamFileError
 
     try:
@@ -98,7 +99,6 @@ def fields_lost_in_text(state: State, agent: Agent) -> list[str]:
 
 def text_of_new(state: State, supervisor_id: str) -> str:
     """Return the initial text of a new agent: a copy of the supervisor's last agent with a new name, or an example."""
-    from engine.core.records.records import copy_with
     from engine.teamfile.writing import agent_yaml
 
     supervisor = state.supervisors.get(supervisor_id)

@@ -25,6 +25,7 @@ from dashboard.views.words.help import AT_MEANING, SEQ_MEANING
 from dashboard.views.words.keyed import fill_keys
 from dashboard.views.words.names import Names, short_id
 from engine.core.events import CommandApplied, CommandRefused, CommandUndone
+from engine.core.queries.people.undoing import as_command, current_value_of
 from engine.core.state import MAX_UNDOABLE, State
 
 KINDS = ("command_applied", "command_refused", "command_undone")
@@ -164,8 +165,6 @@ def _event_lines(entries: Sequence[Entry], names: Names, width: int, max_lines: 
 
 def _undo_cell(event: CommandApplied, entries: Sequence[Entry], state: State) -> Cell:
     """Return whether a command can be undone, and how."""
-    from engine.core.queries.people.undoing import as_command, current_value_of  # needed only for details
-
     undo_entry = None
     for entry in entries:
         if isinstance(entry.event, CommandUndone) and entry.event.command_id == event.command_id:

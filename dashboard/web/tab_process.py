@@ -5,6 +5,9 @@ import os
 import sys
 from pathlib import Path
 
+from engine.platform.garbage import collect_rarely, keep_memory_small
+from store import Reader, StoreError
+
 
 def main(db: str, role: str, folder: str, place: str) -> int:
     """Run the dashboard of one tab until it is left.
@@ -20,8 +23,6 @@ def main(db: str, role: str, folder: str, place: str) -> int:
     from dashboard.app.navigation import read_place
     from dashboard.web.confinement import confine
     from dashboard.web.tab import TabApp
-    from engine.platform.garbage import collect_rarely, keep_memory_small
-    from store import Reader, StoreError
 
     sys.dont_write_bytecode = True
     confine(Path(folder), viewer=role != "operator")

@@ -16,6 +16,8 @@ MAX_PROCESS_BYTES = 3_000_000_000
 """Memory of the provider process, if the system can limit it; a request that needs more fails as `server`."""
 MAX_SILENCE_S = 30.0
 """How long the provider process may not answer the engine before it is killed."""
+MAX_CHECK_S = 2
+"""Limit on the processor time of one validation, in seconds: a schema could make it take years."""
 MAX_JSON_CHARACTERS = 4_000_000
 """Characters of JSON that a model writes: arguments of a call, and structured output."""
 MAX_JSON_VALUES = 200_000

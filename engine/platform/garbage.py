@@ -8,6 +8,7 @@ import gc
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 _NEW_OBJECTS, _YOUNG, _OLD = 20_000, 20, 100
 _MIN_NEW_OBJECTS = 1_000
@@ -38,11 +39,9 @@ def collect_all() -> None:
 
     By default glibc returns only the free end of its heap: 13 MB stayed after a run of 25,000 tasks.
     """
-    import ctypes
-
     gc.collect()
     with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).malloc_trim(0)
+        _c_library().malloc_trim(0)
 
 
 def keep_memory_small() -> None:
@@ -52,10 +51,8 @@ def keep_memory_small() -> None:
     also raises the size from which freed blocks are returned to that of the largest freed block, such as the text of a
     snapshot, and keeps smaller ones: 10 MB for a large team. Other C libraries do neither.
     """
-    import ctypes  # takes 2 ms
-
     with suppress(AttributeError, OSError):  # OSError in a static build, which cannot load libraries
-        tune = ctypes.CDLL(None).mallopt
+        tune = _c_library().mallopt
         tune(_M_ARENA_MAX, 1)
         tune(_M_MMAP_THRESHOLD, 128 * 1024)
 
@@ -111,3 +108,9 @@ _imports = _full_after = 0
 """Number of imports under way, and the threshold of full collections before them."""
 _pauses = 0
 """Number of open pauses; stays 0 if the program itself has disabled the collector."""
+
+
+def _c_library() -> Any:
+    from ctypes import CDLL  # 2 ms
+
+    return CDLL(None)

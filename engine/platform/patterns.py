@@ -6,6 +6,8 @@ same syntax and a timeout; only this file imports it.
 
 import re
 
+from engine.core.specs.guard import MAX_REPEATS, count_repeats
+
 SLOW_TIMEOUT_S = 0.1
 """Time limit if nothing else waits for the result, in seconds of processor time."""
 FAST_TIMEOUT_S = 0.01
@@ -46,8 +48,6 @@ class Pattern:
 
     def __init__(self, expression: str, *, any_case: bool = False) -> None:
         import regex  # only where an expression is used
-
-        from engine.core.specs.guard import MAX_REPEATS, count_repeats
 
         if count_repeats(expression) > MAX_REPEATS:  # `regex` expands repetitions in memory
             raise BadPattern(expression, f"it repeats a part more than {MAX_REPEATS:,} times")

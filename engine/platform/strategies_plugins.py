@@ -9,17 +9,20 @@ Rule: a package that cannot be loaded is reported in one line, and does not affe
 import re
 from collections.abc import Iterable
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from engine.core.strategies import BUILT_IN, STRATEGIES
 from engine.core.strategies.wiring import Strategy
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "quarterdeck.strategies"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 """Pattern of names of strategies."""
 
 
-def load_strategies(points: Iterable[EntryPoint] | None = None) -> list[str]:
+def load_strategies(points: "Iterable[EntryPoint] | None" = None) -> list[str]:
     """Register the strategies of installed packages in `STRATEGIES`; a second call changes nothing.
 
     An entry point names a class without arguments, or an instance, that implements
@@ -31,6 +34,8 @@ def load_strategies(points: Iterable[EntryPoint] | None = None) -> list[str]:
     Returns:
         A line for each strategy that cannot be used, with the reason.
     """
+    from importlib.metadata import entry_points  # 20 ms
+
     faults = []
     for point in entry_points(group=GROUP) if points is None else points:
         try:
@@ -49,7 +54,7 @@ def installed_strategies() -> tuple[str, ...]:
     return tuple(load_strategies())
 
 
-def _register(loaded: object, point: EntryPoint) -> str | None:
+def _register(loaded: object, point: "EntryPoint") -> str | None:
     """Register one strategy; return its fault, or None."""
     candidate = loaded() if isinstance(loaded, type) else loaded
     missing = [name for name in ("check", "wire", "grow") if not callable(getattr(candidate, name, None))]

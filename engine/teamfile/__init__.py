@@ -16,6 +16,7 @@ from engine.core.commands import LoadTeam
 from engine.core.encoding.codec import encode_command
 from engine.core.records.records import copy_with
 from engine.core.specs.approval import punctuation_warning
+from engine.platform.strategies_plugins import installed_strategies
 from engine.teamfile.build import agent_spec, references_of, supervisor_spec
 from engine.teamfile.document import FileFault, Loc, TeamFileError, UnusableTeamFile, YamlDocument, read_document
 from engine.teamfile.faults import field, problems_of, valid_part
@@ -66,8 +67,6 @@ class TeamFile:
                 if warning
             ]
         texts += missing_programs(self.team, self.folder, self.document)
-        from engine.platform.strategies_plugins import installed_strategies  # takes 20 ms
-
         return texts + list(installed_strategies())
 
     def load_command(self, *, folder: Path | None = None) -> LoadTeam:

@@ -17,6 +17,7 @@ from engine.core.specs.spec import MODEL_TYPES
 from engine.core.strategies import STRATEGIES, check_settings
 from engine.errors import Unusable
 from engine.models.scripted import Reply
+from engine.platform.strategies_plugins import installed_strategies
 from engine.runtimes.catalogue import built_in
 from engine.runtimes.model.options import options_class
 from engine.runtimes.model.output import check_schema
@@ -41,8 +42,6 @@ class Meaning:
     """
 
     def __init__(self, team: TeamDocument, document: YamlDocument, *, faulty: Sequence[Loc] = ()) -> None:
-        from engine.platform.strategies_plugins import installed_strategies  # takes 20 ms
-
         installed_strategies()
         self._team = team
         self._document = document

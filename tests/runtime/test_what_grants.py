@@ -22,7 +22,7 @@ from engine.errors import CommandRefusedError, Unusable
 from engine.history.forking import fork
 from engine.host.trusting import Trusting
 from engine.reading.folding import fold_file
-from engine.runtimes.toolbox.mcp_connection import OfferedTool
+from engine.runtimes.toolbox.mcp_records import OfferedTool
 from engine.runtimes.toolbox.mcp_servers import Server
 from engine.runtimes.toolbox.mcp_tools import ServerTool
 from engine.teamfile import TeamFile, read_team

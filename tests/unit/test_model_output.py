@@ -10,7 +10,7 @@ import anyio.lowlevel
 import pytest
 
 from engine.errors import Unusable
-from engine.runtimes.json_schema import MAX_CHECK_S
+from engine.models.bounds import MAX_CHECK_S
 from engine.runtimes.model.output import SchemaMismatch, check_schema, parse_output, parse_output_in_thread
 
 

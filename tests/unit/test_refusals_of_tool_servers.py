@@ -2,8 +2,9 @@
 
 import pytest
 
-from engine.runtimes.toolbox.mcp_answers import Fault, error_response
+from engine.runtimes.toolbox.mcp_answers import error_response
 from engine.runtimes.toolbox.mcp_http import _refusal
+from engine.runtimes.toolbox.mcp_records import Fault
 
 pytestmark = pytest.mark.anyio
 

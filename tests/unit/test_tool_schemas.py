@@ -13,9 +13,10 @@ from pydantic import BaseModel, Field
 
 from engine import Unusable, tool
 from engine.runtimes.functions.tools import options_of
+from engine.runtimes.toolbox.calling import BadArguments
 from engine.runtimes.toolbox.docstrings import ParsedDocstring as Docstring
 from engine.runtimes.toolbox.docstrings import parse_docstring
-from engine.runtimes.toolbox.schemas import BadArguments, FunctionSchema
+from engine.runtimes.toolbox.schemas import FunctionSchema
 
 
 @dataclass

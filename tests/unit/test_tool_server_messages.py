@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.runtimes.toolbox.mcp_answers import Fault, answered_id, error_response, parse
+from engine.runtimes.toolbox.mcp_answers import answered_id, error_response, parse
 from engine.runtimes.toolbox.mcp_http import _events, _json
+from engine.runtimes.toolbox.mcp_records import Fault
 
 pytestmark = pytest.mark.anyio
 

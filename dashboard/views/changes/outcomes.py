@@ -8,6 +8,7 @@ from dashboard.views.words.amounts import pluralize
 from engine.core.commands import Command
 from engine.core.errors import Refused
 from engine.core.events import Event
+from engine.core.queries.people.undoing import INVERSES
 from engine.core.state import State
 
 
@@ -64,8 +65,6 @@ NOTHING_TO_UNDO = (
 
 def can_be_undone(command: Command) -> bool:
     """Tell whether a command has an inverse."""
-    from engine.core.queries.people.undoing import INVERSES  # needed only after a change
-
     return type(command) in INVERSES
 
 

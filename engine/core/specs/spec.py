@@ -133,9 +133,7 @@ class AgentSpec(ValidatedRecord, kw_only=True, tag_field="type", tag="agent"):
             self._check_approvals()
 
     def _check_approvals(self) -> None:
-        from engine.core.specs.approval import (
-            check_approval,
-        )  # An import cycle: guards import discovery, which imports specs.
+        from engine.core.specs.approval import check_approval  # guards and their patterns, which few specs have
 
         for tool, rule in self.approve.items():
             try:

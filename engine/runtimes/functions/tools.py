@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar, overload
 
+from engine.core.errors import Refused
 from engine.core.records.records import JsonValue
+from engine.core.specs.approval import check_approval
 from engine.core.validation.bounds import MAX_DURATION_S
 from engine.errors import Unusable
 
@@ -119,9 +121,6 @@ def takes_key(call: Callable[..., Any]) -> bool:
 
 
 def _check_rule(rule: JsonValue) -> None:
-    from engine.core.errors import Refused
-    from engine.core.specs.approval import check_approval  # imports the strategies
-
     try:
         check_approval("@tool: approve", rule)
     except Refused as refused:

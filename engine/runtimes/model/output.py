@@ -1,7 +1,6 @@
 """Structured output: answers that must fit a JSON Schema, with one clear reason if they do not."""
 
 import json
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -11,13 +10,13 @@ from engine.errors import Unusable
 from engine.models.bounds import (
     IN_LOOP_CHARACTERS,
     IN_LOOP_S,
+    MAX_CHECK_S,
     MAX_JSON_CHARACTERS,
     MAX_JSON_VALUES,
     SCHEMA_CHARACTERS,
     excess_of_json,
 )
 from engine.platform.patterns import BadPattern, Pattern
-from engine.runtimes.json_schema import MAX_CHECK_S, NAMED, CheckTimeout, faults_of
 
 _FENCE = "```"
 """The Markdown fence that many models put around JSON."""
@@ -33,7 +32,9 @@ def check_schema(schema: JsonValue) -> None:
     Raises:
         Unusable: If it is not; one line.
     """
-    from jsonschema import Draft202012Validator, SchemaError  # 60 ms, which agents without a schema do not need
+    from jsonschema import Draft202012Validator, SchemaError
+
+    from engine.runtimes.json_schema import keywords, unresolved_references  # 60 ms, needed by agents with a schema
 
     if not isinstance(schema, dict):
         raise Unusable(f"must be a JSON Schema, an object, not {json.dumps(schema)[:60]}")
@@ -41,11 +42,11 @@ def check_schema(schema: JsonValue) -> None:
         if len(json.dumps(schema)) > SCHEMA_CHARACTERS:
             raise Unusable(f"is a JSON Schema of more than {SCHEMA_CHARACTERS:,} characters")
         Draft202012Validator.check_schema(schema)
-        unresolved = next(_unresolved_references(schema), None)
+        unresolved = next(unresolved_references(schema), None)
         if unresolved is not None:
             reason = "is not defined in the schema; external references are not followed"
             raise Unusable(f"$ref {_one_line(unresolved)[:60]!r} {reason}")
-        for key, value in _keywords(schema):
+        for key, value in keywords(schema):
             if key == "patternProperties":
                 raise Unusable("patternProperties cannot be used; name the properties, or use additionalProperties")
             if key == "pattern" and isinstance(value, str):
@@ -59,41 +60,6 @@ def check_schema(schema: JsonValue) -> None:
         raise Unusable("is nested too deeply") from error
 
 
-def _unresolved_references(schema: dict[str, JsonValue]) -> Iterator[str]:
-    """Yield the references of a schema that it does not define."""
-    from referencing import Registry
-    from referencing.exceptions import Unresolvable
-    from referencing.jsonschema import DRAFT202012
-
-    resource = DRAFT202012.create_resource(schema)
-    base = resource.id() or ""
-    resolver = Registry().with_resource(base, resource).crawl().resolver(base)
-    for key, reference in _keywords(schema):
-        if key in ("$ref", "$dynamicRef") and isinstance(reference, str):
-            try:
-                resolver.lookup(reference)
-            except (Unresolvable, ValueError):
-                yield reference
-
-
-_VALUES = frozenset({"const", "default", "enum", "examples"})
-"""Keywords of a schema that contain values, not schemas."""
-
-
-def _keywords(schema: Any) -> Iterator[tuple[str, Any]]:
-    """Yield each keyword of a schema and of its subschemas, with its value."""
-    if isinstance(schema, list):
-        for value in schema:
-            yield from _keywords(value)
-    elif isinstance(schema, dict):
-        for key, value in schema.items():
-            yield key, value
-            if key in NAMED and isinstance(value, dict):
-                yield from _keywords([*value.values()])
-            elif key not in _VALUES:
-                yield from _keywords(value)
-
-
 async def parse_output_in_thread(text: str, schema: Any) -> JsonValue:
     """Return the JSON value of an answer, as `parse_output` does, in a thread if the answer is long or its check slow.
 
@@ -101,7 +67,7 @@ async def parse_output_in_thread(text: str, schema: Any) -> JsonValue:
         SchemaMismatch: As `parse_output`.
     """
     if len(text) <= IN_LOOP_CHARACTERS:
-        with suppress(CheckTimeout):
+        with suppress(TimeoutError):
             value = _parse_json(text)
             _check_fit(value, schema, IN_LOOP_S)
             return value
@@ -129,7 +95,7 @@ def check_value(value: JsonValue, schema: Any) -> None:
     """
     try:
         _check_fit(value, schema, MAX_CHECK_S)
-    except CheckTimeout as error:
+    except TimeoutError as error:
         raise SchemaMismatch(f"checking it against its schema takes longer than {MAX_CHECK_S:g} s") from error
 
 
@@ -144,6 +110,8 @@ def _parse_json(text: str) -> JsonValue:
 
 def _check_fit(value: JsonValue, schema: Any, within_s: float) -> None:
     from referencing.exceptions import Unresolvable
+
+    from engine.runtimes.json_schema import faults_of
 
     try:
         fault = next(faults_of(value, schema, within_s=within_s), None)

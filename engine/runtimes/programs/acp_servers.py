@@ -12,7 +12,7 @@ from engine.core.specs.model_spec import McpSpec
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.code import Code
 from engine.runtimes.programs.environment import check_program, environment
-from engine.runtimes.toolbox.mcp_http import headers_of
+from engine.runtimes.toolbox.mcp_records import headers_of
 
 IN_FOLDER = 'cd -- "$0" && exec "$@"'
 """Starts a server in the team's folder, as the engine does: the protocol names no folder for it."""

@@ -16,6 +16,13 @@ from engine.runtimes.toolbox.call_value import CallValue
 from engine.runtimes.toolbox.gate import Gate
 from engine.runtimes.values import json_value, with_class
 
+MAX_FAULTS = 5
+"""Wrong arguments that a message names."""
+
+
+class BadArguments(EngineError):
+    """Arguments of a call do not fit the schema of the tool; one line, for the model."""
+
 
 class ToolError(EngineError):
     """A tool call failed; the model gets this one line in place of a result."""

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from docstring_parser import Docstring
+from docstring_parser import Docstring, ParseError, numpydoc, rest
+from docstring_parser.google import GoogleParser, Section, SectionType
 
 _PARAMETER_SECTIONS = (
     "Args",
@@ -47,8 +47,6 @@ def docstring_of(function: Callable[..., Any]) -> ParsedDocstring:
 
 def parse_docstring(docstring: str) -> ParsedDocstring:
     """Return a parsed docstring; common indentation is ignored."""
-    from docstring_parser import ParseError  # imported here: only programs with tools need it
-
     readings: list[Docstring] = []
     for parse in _parsers():
         with suppress(ParseError):
@@ -59,7 +57,7 @@ def parse_docstring(docstring: str) -> ParsedDocstring:
     return ParsedDocstring((reading.description or "").strip(), dict(_descriptions(reading)))
 
 
-def _descriptions(reading: "Docstring") -> Iterator[tuple[str, str]]:
+def _descriptions(reading: Docstring) -> Iterator[tuple[str, str]]:
     """Yield the name of each parameter, and its description as one line."""
     for parameter in reading.params:
         if parameter.args[0] != "attribute":
@@ -68,10 +66,7 @@ def _descriptions(reading: "Docstring") -> Iterator[tuple[str, str]]:
 
 
 @cache
-def _parsers() -> "tuple[Callable[[str], Docstring], ...]":
-    from docstring_parser import numpydoc, rest
-    from docstring_parser.google import GoogleParser, Section, SectionType
-
+def _parsers() -> tuple[Callable[[str], Docstring], ...]:
     # The other sections are ignored; each is a single text, so that no fault in them matters.
     sections = [Section(title, "param", SectionType.MULTIPLE) for title in _spellings(_PARAMETER_SECTIONS)]
     sections += [Section(title, "other", SectionType.SINGULAR) for title in _spellings(_OTHER_SECTIONS)]

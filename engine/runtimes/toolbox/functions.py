@@ -2,16 +2,24 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.core.records.records import JsonValue
 from engine.errors import Unusable
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.tools import options_of
 from engine.runtimes.toolbox.call_value import function_value
-from engine.runtimes.toolbox.calling import ToolError, perform_call, translate_tool_errors, wait_for_approval
+from engine.runtimes.toolbox.calling import (
+    BadArguments,
+    ToolError,
+    perform_call,
+    translate_tool_errors,
+    wait_for_approval,
+)
 from engine.runtimes.toolbox.gate import Gate
-from engine.runtimes.toolbox.schemas import BadArguments, FunctionSchema
+
+if TYPE_CHECKING:
+    from engine.runtimes.toolbox.schemas import FunctionSchema
 
 
 class FunctionTool:
@@ -35,6 +43,8 @@ class FunctionTool:
         Raises:
             Unusable: If no schema can be built.
         """
+        from engine.runtimes.toolbox.schemas import FunctionSchema
+
         if self._function_schema is None:
             self._function_schema = FunctionSchema(self.name, self.function)
 
@@ -82,7 +92,7 @@ class FunctionTool:
         value = partial(function_value, work, self.function, args, named)
         await wait_for_approval(work, self.name, self.options, value)
 
-    def _get_schema(self) -> FunctionSchema:
+    def _get_schema(self) -> "FunctionSchema":
         if self._function_schema is None:
             raise Unusable(f"tool {self.name!r} was not described")
         return self._function_schema

@@ -5,16 +5,15 @@ for its timeout, and would end the connection if a request fails. Instead, such 
 """
 
 import re
-from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio.to_thread
+from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, JSONRPCResponse, jsonrpc_message_adapter
+from pydantic import ValidationError
 
 from engine.errors import NotJson
+from engine.runtimes.toolbox.mcp_records import MAX_TOOLS, Fault
 from engine.runtimes.values import json_value
-
-if TYPE_CHECKING:
-    from mcp_types import JSONRPCError, JSONRPCMessage
 
 MAX_LINE_BYTES = 32 * 1024 * 1024
 """Size of a message of a server."""
@@ -22,29 +21,16 @@ LOOP_BYTES = 128 * 1024
 """Larger messages are parsed in a thread."""
 MAX_BLOCKS = 1_000
 """Blocks (texts, pictures) of a result."""
-MAX_TOOLS = 1_000
-"""Tools of one server; the rest are ignored."""
 _END_BYTES = 256
 """Bytes at each end of a message that are searched for its id."""
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,18})\s*[,}]')
-
-
-class Fault(IntEnum):
-    """Codes of the errors that take the place of an answer; outside the range of JSON-RPC."""
-
-    LOST = -990_001
-    """It is unknown whether the call took place."""
-    NOT_REACHED = -990_002
-    """The server did not accept the call."""
-    UNUSABLE = -990_003
-    """The server has answered, but its answer cannot be used."""
 
 
 class Unreadable(ValueError):
     """A message cannot be used; the text says why."""
 
 
-async def parse(data: bytes) -> "JSONRPCMessage":
+async def parse(data: bytes) -> JSONRPCMessage:
     """Return the message in `data`.
 
     Raises:
@@ -53,10 +39,7 @@ async def parse(data: bytes) -> "JSONRPCMessage":
     return _parse(data) if len(data) <= LOOP_BYTES else await anyio.to_thread.run_sync(_parse, data)
 
 
-def _parse(data: bytes) -> "JSONRPCMessage":
-    from mcp_types import JSONRPCResponse, jsonrpc_message_adapter
-    from pydantic import ValidationError
-
+def _parse(data: bytes) -> JSONRPCMessage:
     try:
         message = jsonrpc_message_adapter.validate_json(data, by_name=False)
     except ValidationError as error:
@@ -102,10 +85,8 @@ def _tidy(result: dict[str, Any]) -> None:
             tool["inputSchema"] = {**(schema if isinstance(schema, dict) else {}), "type": "object"}
 
 
-def error_response(request_id: int | str, fault: Fault, reason: str) -> "JSONRPCError":
+def error_response(request_id: int | str, fault: Fault, reason: str) -> JSONRPCError:
     """Return an error in place of the answer to a request."""
-    from mcp_types import ErrorData, JSONRPCError
-
     return JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=fault, message=reason))
 
 

@@ -8,7 +8,6 @@ import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -16,13 +15,10 @@ import anyio
 from engine.children.child import Child
 from engine.core.records.records import JsonValue
 from engine.core.specs.model_spec import McpSpec
-from engine.errors import EngineError
 from engine.models.bounds import SCHEMA_CHARACTERS
 from engine.platform.garbage import importing_package
 from engine.runtimes.toolbox.calling import ToolError
-from engine.runtimes.toolbox.mcp_answers import MAX_TOOLS, Fault
-from engine.runtimes.toolbox.mcp_http import over_http
-from engine.runtimes.toolbox.mcp_pipes import LastWords, over_pipes
+from engine.runtimes.toolbox.mcp_records import MAX_TOOLS, Fault, LastWords, Lost, NotReached, OfferedTool
 from engine.runtimes.values import clean, json_value, one_line
 
 if TYPE_CHECKING:
@@ -33,23 +29,6 @@ MAX_PAGES = 50
 """Pages of a server's list of tools."""
 DESCRIPTION_CHARACTERS = 10_000
 """Characters of a tool's description for a model; the rest is cut."""
-
-
-class Lost(EngineError):
-    """A server was lost before it answered: it is unknown whether the call took place."""
-
-
-class NotReached(EngineError):
-    """A server did not accept a call, which can be repeated over a new connection."""
-
-
-@dataclass(frozen=True, slots=True)
-class OfferedTool:
-    """A tool that a server offers."""
-
-    name: str
-    description: str
-    parameters: Mapping[str, JsonValue]
 
 
 class Connection:
@@ -161,6 +140,9 @@ async def connect(spec: McpSpec, start: Callable[[], Awaitable[Child]], words: L
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
     from mcp.shared.message import SessionMessage
+
+    from engine.runtimes.toolbox.mcp_http import over_http
+    from engine.runtimes.toolbox.mcp_pipes import over_pipes
 
     close_event = anyio.Event()
     connections: list[Connection] = []

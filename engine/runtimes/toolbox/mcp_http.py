@@ -5,20 +5,20 @@ next one begins a new session.
 """
 
 import json
-import os
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
+import httpx2
+from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCResponse
 from typing_extensions import override
 
 from engine.core.specs.model_spec import McpSpec
-from engine.errors import Unusable
-from engine.models.redaction import note_sent
 from engine.runtimes.toolbox import mcp_answers
-from engine.runtimes.toolbox.mcp_answers import Fault, Unreadable, error_response, parse, too_large
+from engine.runtimes.toolbox.mcp_answers import Unreadable, error_response, parse, too_large
+from engine.runtimes.toolbox.mcp_records import Fault, headers_of
 from engine.runtimes.values import one_line
 
 FORGOTTEN = frozenset({404, 410})
@@ -39,8 +39,6 @@ async def over_http(spec: McpSpec, transport: Callable[..., Any]) -> AsyncIterat
     Args:
         transport: The package's transport over HTTP.
     """
-    import httpx2
-
     assert spec.url is not None
 
     class Requests(httpx2.AsyncClient):
@@ -77,22 +75,6 @@ async def over_http(spec: McpSpec, transport: Callable[..., Any]) -> AsyncIterat
         yield streams
 
 
-def headers_of(spec: McpSpec) -> dict[str, str]:
-    """Return the headers of each request to a server.
-
-    Raises:
-        Unusable: If the variable of a header is not set.
-    """
-    missing = next((name for name in spec.headers_env.values() if name not in os.environ), None)
-    if missing is not None:
-        raise Unusable(
-            f"the engine's environment has no {missing}, which 'headers_env' names; set it and start the engine"
-        )
-    for name in spec.headers_env.values():
-        note_sent(name)
-    return {header: os.environ[name] for header, name in spec.headers_env.items()}
-
-
 def _request_id(request: Any) -> int | str | None:
     """Return the id of the message in a request; None if it expects no answer."""
     if request.method != "POST":
@@ -103,8 +85,6 @@ def _request_id(request: Any) -> int | str | None:
 
 
 def _transport_fault(error: Any) -> tuple[Fault, str]:
-    import httpx2
-
     if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout):
         return Fault.NOT_REACHED, f"no server answers at its address ({one_line(error)})"
     return Fault.LOST, "the server ended before it answered"
@@ -112,8 +92,6 @@ def _transport_fault(error: Any) -> tuple[Fault, str]:
 
 async def _check_response(response: Any, request_id: int | str) -> Any:
     """Return the response to a request, or one with an error of ours in its place."""
-    import httpx2
-
     kind = response.headers.get("content-type", "").lower()
     try:
         _check_plain(response)
@@ -138,8 +116,6 @@ async def _check_response(response: Any, request_id: int | str) -> Any:
 
 
 def _response(request: Any, message: Any, *, session: str | None = None) -> Any:
-    import httpx2
-
     headers = {"Content-Type": "application/json", **({} if session is None else {_SESSION: session})}
     return httpx2.Response(200, headers=headers, content=_json(message), request=request)
 
@@ -165,8 +141,6 @@ async def _body(response: Any) -> bytes:
 
 async def _refusal(response: Any, body: bytes, request_id: int | str) -> Any:
     """Return the error in a response that refuses a request, or an error with the status of the response."""
-    from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError
-
     status, words = response.status_code, body[:1_000].decode(errors="replace").lower()
     has_session = _SESSION in response.request.headers
     if has_session and (status in FORGOTTEN or (status == REFUSED and any(word in words for word in _SESSION_WORDS))):
@@ -192,8 +166,6 @@ def _events(response: Any, request_id: int | str | None) -> Any:
         request_id: The request that the stream answers; it gets an error in place of an invalid event, which ends the
             stream. None for a stream of notifications, which ends without an error.
     """
-    import httpx2
-
     body = response.stream
 
     class Events(httpx2.AsyncByteStream):
@@ -262,8 +234,6 @@ async def _check_event(event: bytes, fields: dict[str, bytes]) -> bytes:
     Raises:
         Unreadable: If its message cannot be used.
     """
-    from mcp_types import JSONRPCResponse
-
     if not fields.get("data") or fields.get("event", b"message") != b"message":
         return event
     message = await parse(fields["data"])

@@ -6,41 +6,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import anyio
-from typing_extensions import override
+from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 
 from engine.children.child import Child
-from engine.children.tail import how_ended
 from engine.runtimes.toolbox import mcp_answers
-from engine.runtimes.toolbox.mcp_answers import Fault, Unreadable, answered_id, error_response, parse, too_large
+from engine.runtimes.toolbox.mcp_answers import Unreadable, answered_id, error_response, parse, too_large
+from engine.runtimes.toolbox.mcp_records import Fault
 
 CHUNK_BYTES = 256 * 1024
 MAX_SKIPPED_LINES = 8
 """Size of a skipped answer, as a multiple of `MAX_LINE_BYTES`; a longer line ends the program."""
 EXIT_TIMEOUT_S = 0.5
 """How long a program may take to exit after its input was closed, in seconds."""
-
-
-@dataclass(slots=True)
-class LastWords:
-    """How a program ended, and the last line of its standard error."""
-
-    program: Child | None = None
-
-    @property
-    def kill_reason(self) -> str:
-        """Why it was ended by us; empty if it ended by itself."""
-        return "" if self.program is None else self.program.kill_reason
-
-    @override
-    def __str__(self) -> str:
-        """Return it as one line; empty if it neither ended nor wrote anything."""
-        if self.program is None or self.kill_reason:
-            return self.kill_reason
-        code, line = self.program.returncode, self.program.errors.line
-        parts = [] if code is None else [f"it {how_ended(code)}"]
-        if line:
-            parts.append(f"it last said: {line[:300]}")
-        return "; ".join(parts)
 
 
 @asynccontextmanager
@@ -50,8 +27,6 @@ async def over_pipes(program: Child, close_event: anyio.Event, wrap: Callable[[A
     Args:
         wrap: Converts a message for the package.
     """
-    from mcp_types import JSONRPCRequest
-
     inward, messages = anyio.create_memory_object_stream[Any](0)
     outward, requests = anyio.create_memory_object_stream[Any](0)
     open_request_ids: set[str] = set()
@@ -121,8 +96,6 @@ async def _lines(program: Child) -> AsyncIterator[_Line]:
 
 async def _message(line: _Line, open_request_ids: set[str]) -> Any:
     """Return the message in a line; None if there is none, because programs print other lines too."""
-    from mcp_types import JSONRPCError, JSONRPCResponse
-
     try:
         if not line.is_whole:
             raise Unreadable(too_large())

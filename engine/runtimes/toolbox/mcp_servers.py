@@ -23,8 +23,8 @@ from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.threads import Threads
 from engine.runtimes.programs.environment import check_program, environment
 from engine.runtimes.programs.external_programs import Programs
-from engine.runtimes.toolbox.mcp_connection import Connection, NotReached, OfferedTool, connect, load
-from engine.runtimes.toolbox.mcp_pipes import LastWords
+from engine.runtimes.toolbox.mcp_connection import Connection, connect, load
+from engine.runtimes.toolbox.mcp_records import LastWords, NotReached, OfferedTool
 from engine.runtimes.values import one_line
 from engine.trusted_code.references import Origin
 

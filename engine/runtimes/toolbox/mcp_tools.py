@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -13,20 +13,17 @@ from engine.errors import EngineError, ToolRejected
 from engine.models.bounds import IN_LOOP_S
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.tools import ToolOptions
-from engine.runtimes.json_schema import NAMED, faults_of
 from engine.runtimes.toolbox.call_value import CallValue, server_value
-from engine.runtimes.toolbox.calling import ToolError, ToolTimeout, wait_for_approval
-from engine.runtimes.toolbox.mcp_connection import Connection, Lost, NotReached, OfferedTool
+from engine.runtimes.toolbox.calling import MAX_FAULTS, ToolError, ToolTimeout, wait_for_approval
+from engine.runtimes.toolbox.mcp_connection import Connection
+from engine.runtimes.toolbox.mcp_records import Lost, NotReached, OfferedTool
 from engine.runtimes.toolbox.mcp_servers import Server, ServerDown
-from engine.runtimes.toolbox.schemas import MAX_FAULTS
 
 if TYPE_CHECKING:
     from engine.runtimes.code import Code
 
 MAX_NAME_CHARACTERS = 64
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
-_NOT_CHECKED = frozenset({"pattern", "patternProperties", "format", "$id", "$schema"})
-"""Schema keywords that are not checked, because they could take forever or open addresses; the server checks them."""
 
 
 class CutOff(EngineError):
@@ -111,9 +108,11 @@ class ServerTool:
         Raises:
             ToolError: If they are invalid.
         """
+        from engine.runtimes.json_schema import checkable_schema, faults_of  # jsonschema, needed by servers' tools
+
         faults = []
         try:
-            for fault in faults_of(dict(arguments), _checkable_schema(self.parameters), within_s=IN_LOOP_S):
+            for fault in faults_of(dict(arguments), checkable_schema(self.parameters), within_s=IN_LOOP_S):
                 place = ".".join(str(part) for part in fault.absolute_path)
                 faults.append(f"{place}: {fault.message[:200]}" if place else fault.message[:200])
                 if len(faults) == MAX_FAULTS:
@@ -122,20 +121,6 @@ class ServerTool:
             return
         if faults:
             raise ToolError(f"wrong arguments of {self.name}: {'; '.join(' '.join(fault.split()) for fault in faults)}")
-
-
-def _checkable_schema(schema: Any) -> Any:
-    if isinstance(schema, list):
-        return [_checkable_schema(part) for part in schema]
-    if not isinstance(schema, Mapping):
-        return schema
-    return {
-        key: {name: _checkable_schema(part) for name, part in value.items()}
-        if key in NAMED and isinstance(value, dict)
-        else _checkable_schema(value)
-        for key, value in schema.items()
-        if key not in _NOT_CHECKED
-    }
 
 
 def legal_names(server: str, names: Sequence[str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from engine.errors import Unusable, first_of
 from engine.runtimes.programs.environment import check_program, environment
 from engine.runtimes.programs.external_programs import Programs
 from engine.runtimes.toolbox.mcp_connection import connect, load
-from engine.runtimes.toolbox.mcp_pipes import LastWords
+from engine.runtimes.toolbox.mcp_records import LastWords
 from engine.runtimes.toolbox.mcp_servers import START_TIMEOUT_S
 from engine.runtimes.values import one_line
 

@@ -8,30 +8,24 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from functools import cached_property, partial
+from typing import Annotated, Any, get_type_hints
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic.fields import FieldInfo
+from pydantic.json_schema import GenerateJsonSchema
 from typing_extensions import override
 
 from engine.core.records.records import JsonValue
-from engine.errors import EngineError, Unusable
+from engine.errors import Unusable
 from engine.models.records import ToolSchema
 from engine.runtimes.functions.tools import KEY, options_of
-from engine.runtimes.toolbox.docstrings import docstring_of
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+from engine.runtimes.toolbox.calling import MAX_FAULTS, BadArguments
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """Pattern of tool names that every provider accepts."""
-MAX_FAULTS = 5
-"""Wrong arguments that a message names."""
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY,)
 _COLLECTING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-
-
-class BadArguments(EngineError):
-    """Arguments of a call do not fit the schema of the tool; one line, for the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +51,8 @@ class FunctionSchema:
                 f"tool {name!r:.80}: a model can only call names of letters, digits, '_' and '-', up to 64;"
                 " give it another with @tool(name=...)"
             )
+        from engine.runtimes.toolbox.docstrings import docstring_of  # docstring_parser: most programs have no tools
+
         docstring = docstring_of(_unwrap(function))
         self._parameters = list(_parameters(name, function, docstring.parameters))
         self._model, parameters = _model(name, self._parameters)
@@ -73,8 +69,6 @@ class FunctionSchema:
         Raises:
             BadArguments: If they do not fit the schema.
         """
-        from pydantic import ValidationError
-
         try:
             values = self._model.model_validate_json(json.dumps(arguments), strict=True)
         except ValidationError as error:
@@ -161,7 +155,7 @@ def _unwrap(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _model(name: str, parameters: list[_Parameter]) -> "tuple[type[BaseModel], dict[str, JsonValue]]":
+def _model(name: str, parameters: list[_Parameter]) -> tuple[type[BaseModel], dict[str, JsonValue]]:
     """Return a pydantic model of parameters, and its schema."""
     try:
         return _build_model(parameters)
@@ -179,13 +173,11 @@ def _model(name: str, parameters: list[_Parameter]) -> "tuple[type[BaseModel], d
         raise
 
 
-def _build_model(parameters: list[_Parameter]) -> "tuple[type[BaseModel], dict[str, JsonValue]]":
+def _build_model(parameters: list[_Parameter]) -> tuple[type[BaseModel], dict[str, JsonValue]]:
     """Return a model with a field for each parameter, under names that cannot clash with pydantic's."""
-    from pydantic import ConfigDict, create_model
-
     fields: dict[str, Any] = {f"p{at}": _field(parameter) for at, parameter in enumerate(parameters)}
     model: type[BaseModel] = create_model("Arguments", __config__=ConfigDict(extra="forbid"), **fields)
-    schema: dict[str, JsonValue] = model.model_json_schema(schema_generator=_generator())
+    schema: dict[str, JsonValue] = model.model_json_schema(schema_generator=_Generator)
     schema.pop("title", None)
     return model, {"type": "object", "properties": {}, **schema}
 
@@ -199,8 +191,6 @@ def _runs_code(schema: Any) -> bool:
 
 
 def _field(parameter: _Parameter) -> tuple[Any, Any]:
-    from pydantic import Field
-
     field_options: dict[str, Any] = {"alias": parameter.name}
     if parameter.description and not _has_description(parameter):
         field_options["description"] = parameter.description
@@ -215,27 +205,19 @@ def _has_description(parameter: _Parameter) -> bool:
 
 def _is_plain(default: Any) -> bool:
     """Return whether the function itself has the default; a `Field` is only known to pydantic."""
-    from pydantic.fields import FieldInfo
-
     return not isinstance(default, FieldInfo)
 
 
-@cache
-def _generator() -> Any:
-    from pydantic.json_schema import GenerateJsonSchema
+class _Generator(GenerateJsonSchema):
+    """Omits titles, which repeat names, and warnings about defaults that JSON cannot represent."""
 
-    class Generator(GenerateJsonSchema):
-        """Omits titles, which repeat names, and warnings about defaults that JSON cannot represent."""
+    @override
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
 
-        @override
-        def field_title_should_be_set(self, schema: Any) -> bool:
-            return False
-
-        @override
-        def emit_warning(self, kind: Any, detail: str) -> None:
-            return None
-
-    return Generator
+    @override
+    def emit_warning(self, kind: Any, detail: str) -> None:
+        return None
 
 
 def _type_name(hint: Any) -> str:
