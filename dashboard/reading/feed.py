@@ -19,7 +19,6 @@ from typing import Unpack
 from dashboard.views.event_log import Entry
 from dashboard.views.measures.activity import Activity
 from dashboard.views.words.names import Names, readable
-from engine.core.encoding.codec import kind_of
 from engine.core.errors import CoreError
 from engine.core.events import PartRecorded, StateImported, StepRecorded
 from engine.core.fold import fold
@@ -317,7 +316,7 @@ def parts_of(reader: Reader, entries: list[Entry], *, known_hashes: Container[st
     texts: dict[str, str] = {}
     for part in hashes:
         if part not in known_hashes:
-            for record in reader.records(0, 1, kinds=[kind_of(PartRecorded)], contains=part):
+            for record in reader.records(0, 1, kinds=[PartRecorded.type], contains=part):
                 (event,) = events_of([record])
                 if isinstance(event, PartRecorded):
                     texts[part] = readable(event.value)

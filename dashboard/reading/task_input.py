@@ -3,12 +3,11 @@
 from typing import Any, NamedTuple
 
 from dashboard.views.words.names import readable
-from engine.core.encoding.codec import kind_of
 from engine.core.events import Delegated, Event, GroupGrown, GroupPlanned, NodePlan, RunSubmitted, StrategySwitched
 from engine.reading.folding import events_of
 from store import Reader
 
-_PLANS = [kind_of(kind) for kind in (Delegated, GroupPlanned, GroupGrown, StrategySwitched, RunSubmitted)]
+_PLANS = [kind.type for kind in (Delegated, GroupPlanned, GroupGrown, StrategySwitched, RunSubmitted)]
 _MAX_PLANS = 8
 """Maximum plans that name a task and are searched, the newest first: a growing graph names its nodes again."""
 

@@ -1,4 +1,4 @@
-"""The state of a team: one object of plain entities, and a pure fold of the journal.
+"""The state of a team: one object of plain entities, computed by a pure fold of the journal.
 
 Only `core/fold/` changes it. It is bounded: open runs with their tasks, the team, timers, totals, and a summary for
 each of the last `MAX_SUMMARIES` finished runs. Long texts are in the journal (`values.TextRef`).
@@ -25,7 +25,7 @@ MAX_OUTCOMES = 1000
 """Number of commands whose outcomes are kept, so that a duplicate is not carried out again."""
 MAX_UNDOABLE = 1000
 """Number of commands that can be undone: one key may change as many marked rows."""
-NO_CODE = ("", "")
+NO_CODE_HASHES = ("", "")
 """Code hashes (current generation, previous generation) of an agent whose code has none."""
 
 
@@ -49,7 +49,7 @@ class State:
     trusted: dict[str, str] = field(default_factory=dict)
     """References that may be imported, each with the hash of its code when it was trusted; empty for installed code."""
     code: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Code hashes (current generation, previous generation) of agents whose code has them."""
+    """Code hashes (current generation, previous generation) by agent id, of agents whose code has them."""
     agents: dict[str, Agent] = field(default_factory=dict)
     declared: dict[str, Declaration] = field(default_factory=dict)
     """Members that a program or a team file declared; members added by a command are not in it."""
@@ -78,6 +78,7 @@ class State:
     finished: list[RunSummary] = field(default_factory=list)
     """The last finished runs, newest last."""
     commands: OrderedDict[str, Outcome] = field(default_factory=OrderedDict)
+    """Outcomes of the last commands, by command id, the newest last."""
     undoable: OrderedDict[str, Undoable] = field(default_factory=OrderedDict)
     """The last commands that can be undone, by id, the newest last."""
     tasks_total: int = 0
@@ -86,9 +87,11 @@ class State:
     runs_total: int = 0
     usage: Usage = field(default_factory=Usage)
     schedule: ClassVar[Any] = None
-    """The `scheduler.Schedule` of a process that decides; None in a process that only folds. Never encoded."""
+    """The `scheduler.Schedule` of a process that decides; None in a process that only folds. Never encoded.
+
+    Set on the instance, by `vars`: a class variable is no field, and therefore not in snapshots."""
     incoming: "Incoming | None" = None
-    """The parts received so far of an archive being imported; none of it is part of the team yet."""
+    """The archive that is being imported, as far as it was received; the team has none of it yet."""
 
     @property
     def roots(self) -> list[Supervisor]:

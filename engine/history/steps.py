@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from engine.core.encoding.codec import kind_of
 from engine.core.events import StepRecorded
 from engine.core.events.attempt import StepKind
 from engine.core.queries.work.answered import model_of
@@ -12,7 +11,7 @@ from engine.core.records.values import Usage
 from engine.reading.folding import events_of
 from store import Reader, Record
 
-STEPS = kind_of(StepRecorded)
+STEPS = StepRecorded.type
 """Kind of the events that record steps."""
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from engine.core import signals
 from engine.core.commands import Order
 from engine.core.effects import Effect
-from engine.core.encoding.codec import encode_event, kind_of
+from engine.core.encoding.codec import encode_event
 from engine.core.events import EVENTS, CommandRefused, Event, SignalDropped
 from engine.core.records.records import names
 from engine.core.signals import Signal
@@ -67,9 +67,9 @@ def row_of(event: Event) -> Row:
     )
 
 
-def _shape(event_type: type) -> tuple[str, bool, bool, bool]:
+def _shape(event_type: type[Event]) -> tuple[str, bool, bool, bool]:
     field_names = names(event_type)
-    return kind_of(event_type), "run_id" in field_names, "task_id" in field_names, "agent_id" in field_names
+    return event_type.type, "run_id" in field_names, "task_id" in field_names, "agent_id" in field_names
 
 
 _SHAPES: dict[type, tuple[str, bool, bool, bool]] = {event_type: _shape(event_type) for event_type in EVENTS}

@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable
 from typing import TypedDict
 
 from engine.core.commands import Command, RetryWork, Submit
-from engine.core.encoding.codec import kind_of
 from engine.core.events import RunFinished, RunSubmitted
 from engine.core.finished import resubmission_of
 from engine.core.queries.targets import at, id_in
@@ -43,7 +42,7 @@ class FinishedRuns:
         if summary is not None:
             return summary
         await flush()
-        records = await self._journal.records_of_kind(kind_of(RunFinished), run_id)
+        records = await self._journal.records_of_kind(RunFinished.type, run_id)
         # A run that came with an archive has no `RunFinished` of its own in this journal.
         for kind in () if records else IMPORTS:
             records += await self._journal.records_of_kind(kind)
@@ -70,7 +69,7 @@ class FinishedRuns:
         if summary is None:
             return None
         await self._flush_on_running_clock()
-        records = await self._journal.records_of_kind(kind_of(RunSubmitted), run_id)
+        records = await self._journal.records_of_kind(RunSubmitted.type, run_id)
         submitted = next((event for event in events_of(records) if isinstance(event, RunSubmitted)), None)
         if submitted is not None:
             return resubmission_of(submitted)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
-from engine.core.encoding.codec import decode_events, decode_state, kind_of
+from engine.core.encoding.codec import decode_events, decode_state
 from engine.core.events import Event, RunFinished, StateImported, SummariesImported
 from engine.core.finished import imported_summary, summary_of
 from engine.core.fold import fold
@@ -19,7 +19,7 @@ PAGE_EVENTS = 500
 """Events read and folded at a time; 2,000 exceed the caches of the processor, and take a tenth longer each."""
 MAX_EVENTS = 2000
 """Events returned at a time."""
-IMPORTS = (kind_of(StateImported), kind_of(SummariesImported))
+IMPORTS = (StateImported.type, SummariesImported.type)
 """Kinds of events that contain summaries of runs that had finished before they were imported."""
 
 
@@ -81,7 +81,7 @@ def finished_run(reader: Reader, run_id: str) -> RunSummary | None:
 
 
 def _end_records(reader: Reader, run_id: str) -> list[Record]:
-    return reader.records_before(reader.last_seq() + 1, 1, kinds=[kind_of(RunFinished)], run_id=run_id)
+    return reader.records_before(reader.last_seq() + 1, 1, kinds=[RunFinished.type], run_id=run_id)
 
 
 def end_events_of(reader: Reader, run_ids: Iterable[str]) -> list[Event]:

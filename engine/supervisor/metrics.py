@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from engine.core.discovery.candidate import category_stem
-from engine.core.discovery.words import phrase
+from engine.core.discovery.words import phrase_key
 from engine.core.queries.team.tree import subtree_of
 from engine.core.records.records import copy_with
 from engine.core.records.values import NO_USAGE, Usage
@@ -151,4 +151,4 @@ def _count_by_specialty(state: State, agents: Iterable[Agent]) -> dict[str, tupl
 
 
 def _stem_of(specialty: str) -> str:
-    return phrase(specialty)
+    return phrase_key(specialty)

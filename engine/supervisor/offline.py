@@ -18,7 +18,7 @@ from engine.archive.reading import complete_state, read_state
 from engine.core.commands import Command, Order
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.documents.document import bound_references_in, references_in, text_refs
-from engine.core.encoding.codec import decode_events, decode_state, encode_state, kind_of
+from engine.core.encoding.codec import decode_events, decode_state, encode_state
 from engine.core.errors import NotTrusted
 from engine.core.events import CommandApplied, CommandRefused, Event, RunFinished
 from engine.core.fold import fold
@@ -105,7 +105,7 @@ class OfflineJournal:
 
     async def finished_run(self, run_id: str) -> RunSummary | None:
         """Return the summary of a finished run."""
-        kinds = {kind_of(RunFinished), *IMPORTS}
+        kinds = {RunFinished.type, *IMPORTS}
         return summary_in(self._records(lambda row: row.kind in kinds and row.run_id in (run_id, None)), run_id)
 
     def _records(self, is_matching: Callable[[Row], bool]) -> list[Record]:

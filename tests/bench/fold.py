@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
-from engine.core.encoding.codec import decode_events, encode_event, kind_of
+from engine.core.encoding.codec import decode_events, encode_event
 from engine.core.events import AttemptDone, AttemptStarted, Delegated, Event, RunSubmitted
 from engine.core.fold import fold
 from engine.core.state import State
@@ -106,9 +106,7 @@ def _rows(reader: Reader) -> None:
 
 def _json(journal: list[Event], rounds: int) -> Iterator[Row]:
     bodies = [encode_event(event) for event in journal]
-    found = [
-        (seq, kind_of(type(event)), body) for seq, (event, body) in enumerate(zip(journal, bodies, strict=True), 1)
-    ]
+    found = [(seq, event.type, body) for seq, (event, body) in enumerate(zip(journal, bodies, strict=True), 1)]
     values = [from_json(body) for body in bodies]
     took, floor = interleaved(
         lambda: [encode_event(event) for event in journal], lambda: [to_json(value) for value in values], rounds

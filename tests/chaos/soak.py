@@ -22,7 +22,7 @@ from types import TracebackType
 
 from engine.archive import export_archive
 from engine.core.commands import Cancel, Command, RemoveMember, Submit, SwapAgent
-from engine.core.encoding.codec import encode_command, kind_of
+from engine.core.encoding.codec import encode_command
 from engine.core.events import CommandRefused, RunFinished
 from engine.core.specs.spec import AgentSpec
 from engine.reading.folding import events_of, fold_file
@@ -290,7 +290,7 @@ def courses(watched: Iterable[Watched]) -> list[Course]:
 def refusals(db: Path) -> list[str]:
     """Return why commands were refused."""
     with Reader(db) as reader:
-        found = events_of(reader.records(0, kinds=[kind_of(CommandRefused)]))
+        found = events_of(reader.records(0, kinds=[CommandRefused.type]))
     return [event.reason for event in found if isinstance(event, CommandRefused)]
 
 

@@ -11,7 +11,7 @@ from dashboard.reading.feed import Feed
 from dashboard.views.event_log import Entry
 from dashboard.views.measures.activity import Activity
 from engine.core.commands import Pause, RegisterSpec, Submit, SupervisorSpec, SwapAgent
-from engine.core.encoding.codec import encode_event, kind_of
+from engine.core.encoding.codec import encode_event
 from engine.core.signals import AgentUnusable
 from engine.core.specs.spec import Retry
 from engine.host.batch import row_of
@@ -136,9 +136,7 @@ class StillFeed(Feed):
         self.names.learn(work.journal)
         self.names.learn_state(work.state)
         self.activity = Activity.of(work.state, work.journal)
-        self.recent.extend(
-            Entry(seq, event.at_ms, kind_of(type(event)), event) for seq, event in enumerate(work.journal, 1)
-        )
+        self.recent.extend(Entry(seq, event.at_ms, event.type, event) for seq, event in enumerate(work.journal, 1))
         self.engine = EngineInfo(
             pid=4211,
             alive=alive,

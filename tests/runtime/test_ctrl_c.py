@@ -85,7 +85,7 @@ def test_ctrl_c_while_a_reader_is_closed_is_not_lost(engine: Detached, nth: int)
 def test_ctrl_c_that_a_library_drops_while_it_makes_a_decoder_is_not_lost(
     engine: Detached, function: str, words: tuple[str, ...]
 ) -> None:
-    ended = pressed(engine.db, f"_make_reader/{function}", 1, *words)
+    ended = pressed(engine.db, f"_make_decoder/{function}", 1, *words)
 
     assert ended.returncode == 130, ended.stderr
 

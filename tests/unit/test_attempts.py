@@ -15,7 +15,6 @@ from dashboard.views.measures.metric_rows import count_figures
 from dashboard.views.measures.metrics import Window
 from dashboard.views.timeline import Lanes
 from engine.core import events as on
-from engine.core.encoding.codec import kind_of
 from engine.core.events import Event
 from engine.core.records.values import Usage
 from tests.chance import worlds
@@ -114,7 +113,7 @@ def journals(draw: st.DrawFn) -> list[Event]:
 
 
 def entries_of(journal: Sequence[Event]) -> list[Entry]:
-    return [Entry(seq, event.at_ms, kind_of(type(event)), event) for seq, event in enumerate(journal, 1)]
+    return [Entry(seq, event.at_ms, event.type, event) for seq, event in enumerate(journal, 1)]
 
 
 def lanes_of(journal: Sequence[Event], *, read: int) -> Lanes:

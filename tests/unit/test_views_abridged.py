@@ -8,7 +8,7 @@ import pytest
 from dashboard.views.abridged import CHARACTERS, LARGE_BYTES
 from dashboard.views.event_log import Entry
 from engine.core.commands import Submit
-from engine.core.encoding.codec import decode_events, encode_event, encode_state, kind_of
+from engine.core.encoding.codec import decode_events, encode_event, encode_state
 from engine.core.events import AttemptDone, Event
 from engine.core.fold import fold
 from engine.core.state import State
@@ -26,7 +26,7 @@ LARGE = [
 
 
 def entry(seq: int, event: Event) -> Entry:
-    kind, body = kind_of(type(event)), encode_event(event)
+    kind, body = event.type, encode_event(event)
     (read,) = decode_events([(seq, kind, body)])
     return Entry.of(Record(seq, event.at_ms, kind, body, None, None, None), read)
 
@@ -60,7 +60,7 @@ def test_an_abridged_text_says_how_long_it_is_and_what_is_not_large_is_whole() -
     submitted(work)
     work.record(attempt(work, "ada"), "look", "w" * (LARGE_BYTES // 2))
     work.succeed(attempt(work, "ada"), "x" * 5_000_000)
-    whole = {kind_of(type(one)): one for one in work.journal}
+    whole = {one.type: one for one in work.journal}
     read = {kind: entry(1, one).event for kind, one in whole.items()}
 
     done = read["attempt_done"]

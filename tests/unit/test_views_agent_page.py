@@ -18,7 +18,6 @@ from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import make_digest
 from dashboard.views.words.amounts import duration
 from dashboard.views.words.names import JournalTexts, Names
-from engine.core.encoding.codec import kind_of
 from engine.core.state import Task
 from tests.pilot.scene import NOW_MS, audit
 from tests.pilot.talking import HOSTILE, talking
@@ -32,7 +31,7 @@ def text(lines: list[Line]) -> list[str]:
 
 
 def entries(work: World) -> list[Entry]:
-    return [Entry(seq, one.at_ms, kind_of(type(one)), one) for seq, one in enumerate(work.journal, 1)]
+    return [Entry(seq, one.at_ms, one.type, one) for seq, one in enumerate(work.journal, 1)]
 
 
 def task_of(work: World, name: str) -> Task:

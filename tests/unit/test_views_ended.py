@@ -12,7 +12,6 @@ from dashboard.views.measures.digest import make_digest
 from dashboard.views.tasks import tasks
 from dashboard.views.words.names import Names
 from engine.core.commands import Answer, Cancel, SetDeadline
-from engine.core.encoding.codec import kind_of
 from engine.core.events import Event
 from engine.core.records.values import Usage
 from engine.core.specs.spec import Escalate, Retry
@@ -25,7 +24,7 @@ HEADS = ("STATE", "WHY, OR HOW FAR", "TRY", "SINCE", "TOOK", "TOKENS", "COST")
 
 
 def entries(events: Sequence[Event]) -> list[Entry]:
-    return [Entry(seq, one.at_ms, kind_of(type(one)), one) for seq, one in enumerate(events, 1)][::-1]
+    return [Entry(seq, one.at_ms, one.type, one) for seq, one in enumerate(events, 1)][::-1]
 
 
 def read(work: World) -> list[Entry]:

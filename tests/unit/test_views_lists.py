@@ -24,7 +24,6 @@ from dashboard.views.runs import runs
 from dashboard.views.tasks import COLUMNS, ORDERS, tasks
 from dashboard.views.words.names import Names
 from engine.core.commands import SetDeadline, SetPriority, Submit, SupervisorSpec
-from engine.core.encoding.codec import kind_of
 from engine.core.records.values import Usage
 from engine.core.signals import PersonAsked
 from engine.core.specs.spec import Retry
@@ -47,7 +46,7 @@ def over() -> World:
 
 
 def entries(work: World) -> list[Entry]:
-    return [Entry(seq, one.at_ms, kind_of(type(one)), one) for seq, one in enumerate(work.journal, 1)][::-1]
+    return [Entry(seq, one.at_ms, one.type, one) for seq, one in enumerate(work.journal, 1)][::-1]
 
 
 def names(work: World) -> Names:

@@ -41,7 +41,6 @@ from dashboard.views.tail import _BOOKKEEPING, draw_tail, newest_lines, to_tail_
 from dashboard.views.words.glyphs import EVENT
 from dashboard.views.words.names import Names
 from engine.core.commands import Rollback, Submit, SupervisorSpec, SwapAgent
-from engine.core.encoding.codec import kind_of
 from engine.core.events import EVENTS, AgentSwapped, AttemptDone, AttemptFailed, AttemptStarted, Event
 from engine.core.specs.spec import Pool
 from engine.core.state import State, Supervisor
@@ -56,7 +55,7 @@ WORLDS: dict[str, Callable[[], World]] = {"audit": audit, "trouble": trouble, "t
 
 def entries_of(events: list[Event]) -> list[Entry]:
     """Return events as entries, the newest first."""
-    return [Entry(seq, event.at_ms, kind_of(type(event)), event) for seq, event in enumerate(events, 1)][::-1]
+    return [Entry(seq, event.at_ms, event.type, event) for seq, event in enumerate(events, 1)][::-1]
 
 
 def names_of(world: World) -> Names:
@@ -417,7 +416,7 @@ def test_wrapped_text_has_at_most_so_many_lines_and_cells(text: str, width: int,
 
 
 def test_kinds_that_the_tail_knows_are_kinds_of_events() -> None:
-    assert {kind_of(kind) for kind in EVENTS} >= {*EVENT, *_BOOKKEEPING}
+    assert {kind.type for kind in EVENTS} >= {*EVENT, *_BOOKKEEPING}
 
 
 def test_what_was_told_of_events_long_ago_is_forgotten() -> None:

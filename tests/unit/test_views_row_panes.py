@@ -12,7 +12,7 @@ from dashboard.views.situation import Situation
 from dashboard.views.tail import to_tail_line
 from dashboard.views.words.names import Names
 from engine.core.commands import Pause, Resume, Submit, Undo
-from engine.core.encoding.codec import decode_state, encode_state, kind_of
+from engine.core.encoding.codec import decode_state, encode_state
 from engine.core.events import CommandApplied, EngineStarted, EngineStopped
 from engine.core.state import State
 from store import EngineInfo
@@ -33,11 +33,11 @@ def led(*terms: tuple[int, bool]) -> list[Entry]:
     at_ms = NOW_MS - sum(hours for hours, _ in terms) * HOUR_MS
     for token, (hours, stopped) in enumerate(terms, 1):
         begun = EngineStarted(at_ms=at_ms, pid=4000 + token, version="1.0", token=token)
-        found.append(Entry(len(found) + 1, at_ms, kind_of(EngineStarted), begun))
+        found.append(Entry(len(found) + 1, at_ms, EngineStarted.type, begun))
         at_ms += hours * HOUR_MS
         if stopped:
             ended = EngineStopped(at_ms=at_ms - 2_000, reason="ann asked for it")
-            found.append(Entry(len(found) + 1, at_ms - 2_000, kind_of(EngineStopped), ended))
+            found.append(Entry(len(found) + 1, at_ms - 2_000, EngineStopped.type, ended))
     return found[::-1]
 
 
@@ -108,7 +108,7 @@ def changed() -> World:
 
 def undo_of(work: World, place: int = -1) -> str:
     """Return what the pane says of taking back one of the commands of a team."""
-    entries = [Entry(seq, one.at_ms, kind_of(type(one)), one) for seq, one in enumerate(work.journal, 1)][::-1]
+    entries = [Entry(seq, one.at_ms, one.type, one) for seq, one in enumerate(work.journal, 1)][::-1]
     commands = [one for one in entries[::-1] if isinstance(one.event, CommandApplied)]
     more = describe_change(
         commands[place], entries, RelatedEvents(), work.state, Names(), width=100, height=12, now_ms=work.now_ms
@@ -132,7 +132,7 @@ def test_a_change_says_whether_it_can_be_taken_back() -> None:
 def test_a_long_command_is_told_whole_and_events_take_what_room_is_left() -> None:
     work = changed()
     work.order(Submit(request="word " * 60))
-    entries = [Entry(seq, one.at_ms, kind_of(type(one)), one) for seq, one in enumerate(work.journal, 1)]
+    entries = [Entry(seq, one.at_ms, one.type, one) for seq, one in enumerate(work.journal, 1)]
     sent = next(one for one in entries[::-1] if isinstance(one.event, CommandApplied))
     more = describe_change(
         sent, entries, RelatedEvents(entries * 4), work.state, Names(), width=90, height=12, now_ms=work.now_ms
@@ -146,7 +146,7 @@ def test_what_came_after_a_change_takes_the_room_that_is_left_up_to_the_moment_t
     work = changed()
     paused, before = Entry(len(work.journal), 0, "command_applied", work.journal[-1]), encode_state(work.state)
     work.order(Resume(target="scout"))
-    later = [Entry(seq, 0, kind_of(type(one)), one) for seq, one in enumerate(work.journal, 1) if seq > paused.seq]
+    later = [Entry(seq, 0, one.type, one) for seq, one in enumerate(work.journal, 1) if seq > paused.seq]
 
     shown, low, past, within = (
         texts(describe_change(paused, [], beside, state, Names(), width=90, height=height, now_ms=work.now_ms))

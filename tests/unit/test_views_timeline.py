@@ -18,7 +18,6 @@ from dashboard.views.timeline.drawing import _by_cell
 from dashboard.views.timeline.lanes import GAP_MS, MAX_REMOVED, SLOTS, VISIBLE_GAP_MS
 from dashboard.views.timeline.rows import LaneRow, rows_of
 from engine.core.commands import Submit
-from engine.core.encoding.codec import kind_of
 from engine.core.state import State
 from store import Record
 from tests.pilot.scene import audit
@@ -41,9 +40,7 @@ def learned(*found: tuple[int, str] | tuple[int, str, str, str]) -> Lanes:
 
 def lanes_of(work: World) -> Lanes:
     lanes = Lanes()
-    timelines.catch_up(
-        lanes, [Entry(seq, event.at_ms, kind_of(type(event)), event) for seq, event in enumerate(work.journal, 1)]
-    )
+    timelines.catch_up(lanes, [Entry(seq, event.at_ms, event.type, event) for seq, event in enumerate(work.journal, 1)])
     return lanes
 
 
@@ -209,7 +206,7 @@ def test_where_there_are_more_lanes_than_lines_only_those_that_worked_have_one()
 
 def test_what_the_feed_has_folded_is_added_without_reading_the_file_again() -> None:
     work = audit()
-    entries = [Entry(seq, event.at_ms, kind_of(type(event)), event) for seq, event in enumerate(work.journal, 1)]
+    entries = [Entry(seq, event.at_ms, event.type, event) for seq, event in enumerate(work.journal, 1)]
     lanes = Lanes()
 
     assert timelines.catch_up(lanes, entries[:40])

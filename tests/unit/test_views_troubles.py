@@ -3,12 +3,11 @@
 from dashboard.views.event_log import Entry
 from dashboard.views.troubles import KINDS, troubles
 from dashboard.views.words.names import Names
-from engine.core.encoding.codec import kind_of
 from tests.pilot.trouble import trouble
 
 
 def test_the_newest_that_fit_are_told_whole_and_a_question_is_no_error() -> None:
-    entries = [Entry(seq, 0, kind_of(type(one)), one) for seq, one in enumerate(trouble().journal, 1)]
+    entries = [Entry(seq, 0, one.type, one) for seq, one in enumerate(trouble().journal, 1)]
     entries = [one for one in entries if one.kind in KINDS]
     every, few = (troubles(entries, Names(), width=50, height=height) for height in (100, 5))
 

@@ -139,11 +139,8 @@ def _needs(state: State, subject: Subject, budget: Budget) -> Decimal:
     return _NOTHING if ledger is None else ledger.needs.get(budget.name, _NOTHING)
 
 
-def end_short_budget(state: State, ctx: DecisionContext, signal: BudgetShort) -> list[Event]:
-    """End a budget that is too small for the next call of a model.
-
-    The signal is the last argument: otherwise `handlers_in` would take this function for a second handler of it.
-    """
+def end_short_budget(state: State, attempt: Attempt, signal: BudgetShort, ctx: DecisionContext) -> list[Event]:
+    """End a budget that is too small for the next call of a model of `attempt`."""
     subject = subject_with(state, signal.subject)
     if subject is None:
         return []
@@ -151,19 +148,16 @@ def end_short_budget(state: State, ctx: DecisionContext, signal: BudgetShort) ->
     if budget is None or budget.spent + signal.needs <= budget.limit:
         return []
     if is_over(state, subject) or _is_exhausted(subject):
-        return _stop_late_attempt(state, subject, budget, signal)
+        return _stop_late_attempt(state, attempt, subject, budget, signal.needs)
     return end_budget(state, subject, budget, ctx, needs=signal.needs)
 
 
-def _stop_late_attempt(state: State, subject: Subject, budget: Budget, signal: BudgetShort) -> list[Event]:
+def _stop_late_attempt(state: State, attempt: Attempt, subject: Subject, budget: Budget, needs: Decimal) -> list[Event]:
     """Stop an attempt that may finish although the budget of attempts is spent: it would request the call endlessly."""
-    attempt = state.tasks[signal.task_id].attempt
     has_ended = isinstance(subject, Task) and subject.ended
-    if attempt is None or attempt.stopping is not None or subject.held or has_ended:
+    if attempt.stopping is not None or subject.held or has_ended:
         return []
-    return [
-        exhausted_event(state, subject, budget, "stop" if budget.then == "ask" else budget.then, needs=signal.needs)
-    ]
+    return [exhausted_event(state, subject, budget, "stop" if budget.then == "ask" else budget.then, needs=needs)]
 
 
 def _is_asked_about(state: State, subject: Subject, budget: Budget) -> bool:

@@ -1,1 +1,1 @@
-"""Finds agents for a request by words, without a model."""
+"""Finds agents for a request by words, without a model; queued tasks get theirs from `scheduler.balancing`."""

@@ -7,7 +7,7 @@ makes an agent suit a capability.
 from dataclasses import dataclass
 from functools import lru_cache
 
-from engine.core.discovery.words import identifier_stems, phrase, stems
+from engine.core.discovery.words import identifier_stems, phrase_key, stems
 
 MAX_DESCRIPTION_CHARS = 1_000
 """Only the beginning of a description is indexed."""
@@ -76,7 +76,7 @@ def profile_of(candidate: Candidate) -> Profile:
 def names_capability(candidate: Candidate, capability: str) -> bool:
     """Return True when `capability` is the candidate's name or one of its specialties, not only a part of one."""
     profile = profile_of(candidate)
-    return phrase(capability) in profile.specialties or capability.strip().lower() == profile.name
+    return phrase_key(capability) in profile.specialties or capability.strip().lower() == profile.name
 
 
 def suits(candidate: Candidate, capability: str) -> bool:

@@ -201,7 +201,7 @@ class CapabilityIndex:
         for start in range(len(text_words)):
             for end in range(start + 2, min(start + _MAX_PHRASE_WORDS, len(text_words)) + 1):
                 window = text_words[start:end]
-                if window[0].run != window[-1].run:
+                if window[0].clause != window[-1].clause:
                     break
                 phrase = " ".join(word.stem for word in window)
                 if phrase in self._specialties or phrase in self._synonyms_by_phrase:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
-from engine.core.discovery.words import phrase
+from engine.core.discovery.words import phrase_key
 
 
 def _load_shipped() -> Mapping[str, tuple[str, ...]]:
@@ -44,8 +44,8 @@ def _shipped_synonyms_by_phrase() -> Mapping[str, frozenset[str]]:
 def _synonyms_by_phrase(synonyms: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, frozenset[str]]:
     table: dict[str, set[str]] = {}
     for term, term_synonyms in synonyms:
-        term_phrase = phrase(term)
-        for synonym_phrase in map(phrase, term_synonyms):
+        term_phrase = phrase_key(term)
+        for synonym_phrase in map(phrase_key, term_synonyms):
             if term_phrase and synonym_phrase and term_phrase != synonym_phrase:
                 table.setdefault(term_phrase, set()).add(synonym_phrase)
                 table.setdefault(synonym_phrase, set()).add(term_phrase)

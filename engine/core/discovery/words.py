@@ -20,8 +20,9 @@ _SENTENCE_END = re.compile(r"[.!?:\n]\s*$")
 # British endings are replaced by American ones first, because the stemmer knows only the latter.
 _ISE = re.compile(r"(?<=..)([iy])s(e[sdr]?|ers?|ing|ations?)$")
 _OUR = re.compile(r"(?<=...)our(s|al|ed|ing)?$")
-_CAMEL = re.compile(
-    r"(?:Java|Type|Coffee)Script|Git(?:Hub|Lab)|(?:Postgre|My|No|Graph)(?:SQL|QL)|Dev(?:Sec)?Ops|(?:Py|Tensor)(?:Torch|Flow)"
+_CAMEL_PART = re.compile(
+    # Names of products, which are one word although they have a capital inside.
+    "JavaScript|TypeScript|CoffeeScript|GitHub|GitLab|PostgreSQL|MySQL|NoSQL|GraphQL|DevOps|DevSecOps|PyTorch|TensorFlow"
     r"|[A-Z0-9]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z0-9]+"
 )
 
@@ -53,7 +54,7 @@ class Word:
     stem: str
     at: int
     """Its offset in the text, in characters."""
-    run: int
+    clause: int
     """Number of its clause; phrases do not cross the end of a clause or sentence."""
 
 
@@ -85,7 +86,7 @@ def stems(text: str) -> tuple[str, ...]:
     return tuple(stem(token) for token in content_tokens or all_tokens)
 
 
-def phrase(text: str) -> str:
+def phrase_key(text: str) -> str:
     """Return the stems of a phrase as one key, such as "machin learn"; empty if the text has no words."""
     return " ".join(stems(text))
 
@@ -105,20 +106,22 @@ def words(text: str) -> tuple[Word, ...]:
         return tuple(_words(text, 0, 0))
     tail_at = len(text) - TAIL_CHARACTERS
     head = tuple(_words(text[:HEAD_CHARACTERS], 0, 0))
-    return head + tuple(_words(text[tail_at:], tail_at, head[-1].run + 1 if head else 0))
+    return head + tuple(_words(text[tail_at:], tail_at, head[-1].clause + 1 if head else 0))
 
 
-def _words(text: str, offset: int, run: int) -> Iterator[Word]:
+def _words(text: str, offset: int, clause: int) -> Iterator[Word]:
+    is_upper = text.isupper()
     end = 0
     for token_match in _TOKEN.finditer(text):
-        token, between = token_match.group(), text[end : token_match.start()]
+        token = token_match.group()
+        between = text[end : token_match.start()]
         starts_sentence = end == 0 or _SENTENCE_END.search(between) is not None
-        run += any(mark in between for mark in ",;.:!?\n()")
+        clause += any(mark in between for mark in ",;.:!?\n()")
         end = token_match.end()
         lower = token.lower().replace("’", "'")
-        if lower not in STOP_WORDS or (token != lower and not starts_sentence and not text.isupper()):
-            yield Word(lower, stem(token), offset + token_match.start(), run)
+        if lower not in STOP_WORDS or (token != lower and not starts_sentence and not is_upper):
+            yield Word(lower, stem(token), offset + token_match.start(), clause)
 
 
 def _parts(token: str) -> list[str]:
-    return _CAMEL.findall(token) if token.isascii() and token.isalnum() else [token]
+    return _CAMEL_PART.findall(token) if token.isascii() and token.isalnum() else [token]

@@ -28,29 +28,32 @@ from engine.core.validation.rules import short_repr
 _encode = msgspec.json.Encoder().encode
 
 
-def _as_type(kind: Any, value: Any) -> Any:
+def _decode_hook(kind: Any, value: Any) -> Any:
     """Decode hook of msgspec: convert a JSON value to a type that JSON does not have."""
     if getattr(kind, "__origin__", None) is not OrderedDict:
         raise NotImplementedError(kind)
     key, item = get_args(kind)
-    return OrderedDict(msgspec.convert(value, dict[key, item], dec_hook=_as_type))  # type: ignore[valid-type]
+    return OrderedDict(msgspec.convert(value, dict[key, item], dec_hook=_decode_hook))  # type: ignore[valid-type]
 
 
-def _make_reader(kind: Any) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(kind, dec_hook=_as_type)
+def _make_decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind, dec_hook=_decode_hook)
 
 
-_reader_of: Callable[[Any], msgspec.json.Decoder[Any]] = cache(_make_reader)
+_decoder_for: Callable[[Any], msgspec.json.Decoder[Any]] = cache(_make_decoder)
 """The decoder of a type, built on first use."""
 _EVENT: Any = Union[EVENTS]  # noqa: UP007 - a tuple
 _EVENTS: Any = list[_EVENT]
 _MAX_JOINED_BYTES = 500_000
 """Size up to which bodies are joined, to be decoded at once."""
-
-
-def kind_of(event_type: type[Event]) -> str:
-    """Return the kind of a class of events in the journal."""
-    return event_type.type
+_EXPECTED = re.compile(r"Expected `([^`]*)`, got `([^`]*)`")
+_ENCODED_STATE: Any = msgspec.defstruct(
+    "EncodedState",
+    [(name, dict[str, msgspec.Raw], field(default_factory=dict)) for name in ("specs", "tasks")],
+    bases=(State,),
+    kw_only=True,
+)
+"""As `State`, with specs and tasks that are not decoded yet."""
 
 
 def encode_event(event: Event) -> bytes:
@@ -72,7 +75,7 @@ def check_numbers(record: Any) -> None:
     Raises:
         ValueError: For NaN and infinity, which msgspec would write as null.
     """
-    for name in open_fields(type(record)):
+    for name in fields_with_floats(type(record)):
         value = getattr(record, name)
         if type(value) is not str and not _is_finite(value):
             raise ValueError(f"{name} has a number that JSON cannot represent")
@@ -88,14 +91,14 @@ def _is_finite(value: Any) -> bool:
         return all(map(_is_finite, value.values()))
     if kind is list or kind is tuple:
         return all(map(_is_finite, value))
-    return not isinstance(value, Struct) or all(_is_finite(getattr(value, name)) for name in open_fields(kind))
+    return not isinstance(value, Struct) or all(_is_finite(getattr(value, name)) for name in fields_with_floats(kind))
 
 
-def _find_open_fields(cls: Any) -> tuple[str, ...]:
+def _find_fields_with_floats(cls: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(cls) if _can_hold_float(field.type))
 
 
-open_fields: Callable[[Any], tuple[str, ...]] = cache(_find_open_fields)
+fields_with_floats: Callable[[Any], tuple[str, ...]] = cache(_find_fields_with_floats)
 """The names of a class's fields that may hold a float, so that only these are checked for NaN."""
 
 
@@ -105,7 +108,7 @@ def _can_hold_float(hint: Any) -> bool:
     if isinstance(hint, type) and issubclass(hint, ValidatedRecord):
         return False  # It was validated when it was built.
     if isinstance(hint, type) and issubclass(hint, Struct):
-        return bool(open_fields(hint))
+        return bool(fields_with_floats(hint))
     return any(map(_can_hold_float, get_args(hint)))
 
 
@@ -122,8 +125,8 @@ def decode_events(rows: Sequence[tuple[int, str, bytes]]) -> list[Event]:
     bodies = [body for _, _, body in rows]
     try:
         if sum(map(len, bodies)) > _MAX_JOINED_BYTES:
-            return list(map(_reader_of(_EVENT).decode, bodies))
-        events: list[Event] = _reader_of(_EVENTS).decode(b"[" + b",".join(bodies) + b"]")
+            return list(map(_decoder_for(_EVENT).decode, bodies))
+        events: list[Event] = _decoder_for(_EVENTS).decode(b"[" + b",".join(bodies) + b"]")
     except (ValueError, RecursionError) as error:
         raise _first_corrupt(rows) from error
     return events
@@ -132,7 +135,7 @@ def decode_events(rows: Sequence[tuple[int, str, bytes]]) -> list[Event]:
 def _first_corrupt(rows: Sequence[tuple[int, str, bytes]]) -> CorruptJournal:
     for seq, _, body in rows:
         try:
-            _reader_of(_EVENT).decode(body)
+            _decoder_for(_EVENT).decode(body)
         except (ValueError, RecursionError) as error:
             return CorruptJournal(seq, str(error))
     return CorruptJournal(rows[0][0], "it is not JSON")
@@ -164,7 +167,7 @@ def decode_command(kind: str, body: bytes) -> Command:
     try:
         # Before msgspec, which silently takes the last of two equal keys.
         plain = strict_json(body)
-        command: Command = _reader_of(COMMAND_KINDS[kind]).decode(body)
+        command: Command = _decoder_for(COMMAND_KINDS[kind]).decode(body)
     except NotStrict as error:
         raise ValueError(f"{kind}: body: {error}") from error
     except msgspec.ValidationError as error:
@@ -185,9 +188,6 @@ def describe_decode_error(error: msgspec.ValidationError, subject: str, value: J
         text = f"must be {match[1].replace(' | ', ' or ')}, not {_describe_value_at(value, where) or match[2]}"
     line = f"{where[:200] or subject}: {text.replace('`', '')[:300]}"
     return line if line.isprintable() else ascii(line)[1:-1]
-
-
-_EXPECTED = re.compile(r"Expected `([^`]*)`, got `([^`]*)`")
 
 
 def _describe_value_at(value: Any, where: str) -> str | None:
@@ -211,44 +211,35 @@ def decode_strictly(body: bytes) -> State:
         NotStrict: If parsers may read the JSON differently.
         ValidationError: If it is not a state.
     """
-    return msgspec.convert(strict_json(body), State, str_keys=True, dec_hook=_as_type)
+    return msgspec.convert(strict_json(body), State, str_keys=True, dec_hook=_decode_hook)
 
 
 def decode_state(body: bytes | msgspec.Raw) -> State:
     """Return the state of a snapshot, of a document, or of a part of one.
 
-    Tasks are decoded one by one, and equal ids are interned: a state of 25,000 tasks takes a third less memory, and
-    0.1 s of processor time instead of 0.06.
+    Tasks are decoded one by one, and equal ids are interned: that saves a third of the memory. A state of 25,000 tasks
+    takes 0.12 s of processor time.
 
     Raises:
         ValueError: If it is not a state.
     """
-    parts = _reader_of(_PARTS).decode(body)
-    interned: dict[Any, Any] = {task_id: task_id for run in parts.runs.values() for task_id in run.tasks}
-    decode_task, tasks = _reader_of(Task).decode, {}
-    for key, raw in parts.tasks.items():
+    encoded = _decoder_for(_ENCODED_STATE).decode(body)
+    interned: dict[Any, Any] = {task_id: task_id for run in encoded.runs.values() for task_id in run.tasks}
+    decode_task = _decoder_for(Task).decode
+    tasks = {}
+    for key, raw in encoded.tasks.items():
         task = decode_task(raw)
         task.id = key = interned.setdefault(key, key)
         _intern_ids(task, interned.setdefault)
         tasks[key] = task
-    parts.tasks = tasks
-    parts.specs = {key: _spec_of(bytes(raw)) for key, raw in parts.specs.items()}
-    return State(**{name: getattr(parts, name) for name in names(State)})
+    specs = {key: _spec_of(bytes(raw)) for key, raw in encoded.specs.items()}
+    return State(**{name: getattr(encoded, name) for name in names(State)} | {"specs": specs, "tasks": tasks})
 
 
 def decode_state_fast(body: bytes) -> State:
-    """As `decode_state`, for a short-lived state: takes a fifth less time, and half as much memory again."""
-    state: State = _reader_of(State).decode(body)
+    """Return the state as `decode_state` does, for a short-lived one: with 40 % less time, and 50 % more memory."""
+    state: State = _decoder_for(State).decode(body)
     return state
-
-
-_PARTS: Any = msgspec.defstruct(
-    "Parts",
-    [(name, dict[str, msgspec.Raw], field(default_factory=dict)) for name in ("specs", "tasks")],
-    bases=(State,),
-    kw_only=True,
-)
-"""As `State`, with specs and tasks that are not decoded yet."""
 
 
 _MAX_CACHED_SPEC_BYTES = 4_000
@@ -264,7 +255,7 @@ def _spec_of(body: bytes) -> AgentSpec:
 
 
 def _decode_spec(body: bytes) -> AgentSpec:
-    spec: AgentSpec = _reader_of(AgentSpec).decode(body)
+    spec: AgentSpec = _decoder_for(AgentSpec).decode(body)
     return spec
 
 

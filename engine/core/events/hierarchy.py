@@ -76,9 +76,10 @@ class SupervisorChanged(SupervisorSettings, SupervisorEvent):
 
 @fact
 class CoordinationTuned(SupervisorEvent):
-    """A supervisor with `optimize` changes its coordination, or reverts such a change; later events carry it out."""
+    """A supervisor with `optimize` decided to change its coordination, or to revert it; later events carry that out."""
 
     kind: Literal["parallel", "selection", "back"]
+    """What changes: the strategy, to a parallel one; how members are selected; `back` reverts the last change."""
     mode: str
     """Its strategy before."""
     balance: Balance | None
@@ -86,13 +87,17 @@ class CoordinationTuned(SupervisorEvent):
     metric: str
     """The metric that caused the change."""
     before: float
+    """Value of the metric before."""
     expected: float | None
+    """Value of the metric that is expected after."""
     runs: int
     """Number of runs that were measured."""
     success: float
     """Share of those runs that succeeded, from 0 to 1."""
     median_ms: float
+    """Median duration of those runs."""
     why: str
+    """The reason, for people."""
 
 
 @fact

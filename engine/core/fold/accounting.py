@@ -9,7 +9,7 @@ from engine.core.fold.completion import end, withdraw
 from engine.core.fold.queues import hold_back, resume_tasks
 from engine.core.fold.slots import ask_to_stop, mark_changed, refresh_agent
 from engine.core.fold.timers import drop_timer, set_timer
-from engine.core.fold.track_record import record_of
+from engine.core.fold.track_record import record_for_update
 from engine.core.queries.team.tree import parent_deadline_ms, tasks_of
 from engine.core.records.values import Usage
 from engine.core.specs.spec import AgentSpec
@@ -119,7 +119,7 @@ def _charge_time(state: State, task: Task, agent: Agent | None, time_ms: int) ->
         supervisor = state.supervisors.get(task.supervisor_id)
     else:
         agent.usage.time_ms += time_ms
-        record_of(state, task, agent).usage.time_ms += time_ms
+        record_for_update(state, task, agent).usage.time_ms += time_ms
         supervisor = state.supervisors[agent.supervisor_id]
     while supervisor is not None:
         supervisor.usage.time_ms += time_ms
@@ -151,7 +151,7 @@ def _totals(state: State, task: Task | None, agent: Agent | None) -> list[Usage]
         totals.append(ancestor.usage)
         ancestor = state.tasks[ancestor.parent_id] if ancestor.parent_id is not None else None
     if agent is not None:
-        totals += (agent.usage, record_of(state, task, agent).usage)
+        totals += (agent.usage, record_for_update(state, task, agent).usage)
     while supervisor is not None:
         totals.append(supervisor.usage)
         supervisor = state.supervisors[supervisor.parent_id] if supervisor.parent_id is not None else None
@@ -195,7 +195,7 @@ def count_end(state: State, task: Task, agent: Agent, *, done: int = 0, failed: 
     """Count an attempt that is done, or failed, for its agent and all supervisors above it."""
     agent.done += done
     agent.failed += failed
-    record = record_of(state, task, agent)
+    record = record_for_update(state, task, agent)
     record.done += done
     record.failed += failed
     supervisor_id: str | None = agent.supervisor_id

@@ -16,7 +16,7 @@ from engine.core.fold.conversation import utterances
 from engine.core.fold.failing import begin_probe, count_failure, give_up_probe
 from engine.core.fold.queues import enqueue
 from engine.core.fold.swapping import record_progress, restart_task
-from engine.core.fold.track_record import record_of
+from engine.core.fold.track_record import record_for_update
 from engine.core.queries.team.tree import why_cancelled
 from engine.core.queries.work.queues import back_queue
 from engine.core.records.shared import drop, put
@@ -227,7 +227,7 @@ def _attempt_cancelled(state: State, event: events.AttemptCancelled) -> None:
     agent = _end_attempt(state, task, stuck=event.stuck)
     if agent is not None:
         agent.cancelled += 1
-        record_of(state, task, agent).cancelled += 1
+        record_for_update(state, task, agent).cancelled += 1
     charge(state, task, agent, event.usage)
     if event.requeued:
         task.status = _WAITING

@@ -1,4 +1,7 @@
-"""Fold: failovers and retries of failed tasks, circuits, restarts."""
+"""Fold: failovers and retries of failed tasks, circuits, restarts.
+
+Failures in a row are counted here, for the circuit; all failures of an agent in `accounting`.
+"""
 
 from engine.core import events
 from engine.core.fold.completion import end, reset_policies

@@ -11,7 +11,7 @@ from engine.core.fold.timers import drop_timer, note_id
 from engine.core.queries.team.code import code_of
 from engine.core.queries.team.declared import OWN_SETTINGS, STRATEGY
 from engine.core.specs.spec import AgentSpec, spec_hash
-from engine.core.state import NO_CODE, Agent, State, Supervisor
+from engine.core.state import NO_CODE_HASHES, Agent, State, Supervisor
 
 
 def add_spec(state: State, spec: AgentSpec) -> str:
@@ -109,7 +109,7 @@ def _agent_added(state: State, event: events.AgentAdded) -> None:
 
 def note_code(state: State, agent: Agent) -> None:
     """Record the code hashes of the current and the previous generation."""
-    now, before = code_of(state.trusted, state.spec_of(agent)), state.code.get(agent.id, NO_CODE)[0]
+    now, before = code_of(state.trusted, state.spec_of(agent)), state.code.get(agent.id, NO_CODE_HASHES)[0]
     if now or before:
         state.code[agent.id] = (now, before)
 

@@ -7,8 +7,8 @@ stay equal to the agent's own counts and usage.
 from engine.core.state import MAX_CATEGORIES, Agent, State, Task, TrackRecord
 
 
-def record_of(state: State, task: Task | None, agent: Agent) -> TrackRecord:
-    """Return the record of an agent for the category of `task`; without a task, for work without a category."""
+def record_for_update(state: State, task: Task | None, agent: Agent) -> TrackRecord:
+    """Return the record of an agent for the category of `task`, added if missing; without a task, for no category."""
     category = "" if task is None else state.runs[task.run_id].category or ""
     record = agent.track_record.get(category)
     return record if record is not None else _add_record(agent, category)
@@ -16,9 +16,9 @@ def record_of(state: State, task: Task | None, agent: Agent) -> TrackRecord:
 
 def _add_record(agent: Agent, category: str) -> TrackRecord:
     records = agent.track_record
-    if category and len(records) - ("" in records) >= MAX_CATEGORIES:
-        first = next(name for name in records if name)
-        oldest = records.pop(first)
+    named = [name for name in records if name]
+    if category and len(named) >= MAX_CATEGORIES:
+        oldest = records.pop(named[0])
         if "" not in records:
             records[""] = oldest
         else:

@@ -15,7 +15,7 @@ from engine.core.decisions.decision_context import DecisionContext
 from engine.core.documents.document import DERIVED, INDEXES, LOCAL_FIELDS, text_refs
 from engine.core.documents.ids import FIELDS, ID, MINTED, id_faults
 from engine.core.documents.table import EntityTable, default_of
-from engine.core.encoding.codec import open_fields
+from engine.core.encoding.codec import fields_with_floats
 from engine.core.encoding.strict_json import MAX_LEVELS
 from engine.core.errors import Refused
 from engine.core.fold.importing import fold_import
@@ -97,7 +97,7 @@ def _form_faults(state: State, tables: Mapping[str, EntityTable]) -> Iterator[st
 def _values(tables: Mapping[str, EntityTable]) -> Iterator[str]:
     """Report values that nest too deeply for some JSON parsers."""
     for kind, table in tables.items():
-        for name in open_fields(table.kind):
+        for name in fields_with_floats(table.kind):
             for value in filter(None, table.column(name)):
                 if type(value) not in _FLAT and _is_deep(value, MAX_LEVELS):
                     yield f"{kind} hold a value that is nested too deeply"
@@ -110,7 +110,7 @@ def _is_deep(value: Any, levels: int) -> bool:
     if isinstance(value, dict):
         children: Any = value.values()
     elif isinstance(value, Struct):
-        children = [getattr(value, name) for name in open_fields(type(value))]
+        children = [getattr(value, name) for name in fields_with_floats(type(value))]
     else:
         children = value if isinstance(value, list | tuple) else ()
     return not levels or any(_is_deep(child, levels - 1) for child in children)

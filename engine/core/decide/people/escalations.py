@@ -96,16 +96,16 @@ DOUBT_OPTIONS = ["again", "ran", "fail"]
 
 def tool_began(state: State, signal: ToolBegan, ctx: DecisionContext) -> list[Event]:
     """Record that a tool is about to be called."""
-    pair = find_attempt(state, signal)
-    return [] if pair is None else [attempt_event(ToolStarted, pair[1], signal)]
+    sender = find_attempt(state, signal)
+    return [] if sender is None else [attempt_event(ToolStarted, sender.attempt, signal)]
 
 
 def tool_raised(state: State, signal: ToolRaised, ctx: DecisionContext) -> list[Event]:
     """Record that a tool call ended with an error."""
-    pair = find_attempt(state, signal)
-    if pair is None or signal.key not in pair[0].calling:
+    sender = find_attempt(state, signal)
+    if sender is None or signal.key not in sender.task.calling:
         return []
-    task, attempt = pair
+    task, attempt = sender
     return [attempt_event(ToolFailed, attempt, signal, name=task.calling[signal.key])]
 
 

@@ -10,10 +10,10 @@ from engine.core.state import State
 
 def insight_noted(state: State, signal: InsightNoted, ctx: DecisionContext) -> list[Event]:
     """Store an insight of an agent, once for each step key."""
-    pair = find_attempt(state, signal)
-    if pair is None or signal.key in pair[0].steps:
+    sender = find_attempt(state, signal)
+    if sender is None or signal.key in sender.task.steps:
         return []
-    task, attempt = pair
+    task, attempt = sender
     if attempt.agent_id is None:
         return []
     insight_id = Mint(state)("m")

@@ -12,7 +12,7 @@ from engine.core.errors import NotTrusted
 from engine.core.events import Event, ReferencesTrusted
 from engine.core.queries.team.code import code_of, references_of
 from engine.core.specs.spec import AgentSpec
-from engine.core.state import NO_CODE, Agent, State
+from engine.core.state import NO_CODE_HASHES, Agent, State
 
 
 def trust(state: State, specs: Iterable[AgentSpec], ctx: DecisionContext, *, anew: bool = False) -> list[Event]:
@@ -33,7 +33,7 @@ def trust(state: State, specs: Iterable[AgentSpec], ctx: DecisionContext, *, ane
 def has_code(state: State, agent: Agent, ctx: DecisionContext) -> bool:
     """Return whether an agent runs the code that is trusted now for its spec."""
     code = code_of(ChainMap({**ctx.granted}, state.trusted), state.spec_of(agent))
-    return state.code.get(agent.id, NO_CODE)[0] == code
+    return state.code.get(agent.id, NO_CODE_HASHES)[0] == code
 
 
 def trust_references(

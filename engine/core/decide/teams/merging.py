@@ -40,7 +40,7 @@ from engine.core.queries.work.placement import able_queues_for
 from engine.core.queries.work.queues import is_for_named_members
 from engine.core.records.records import copy_with, fact
 from engine.core.specs.spec import AgentSpec, digest, spec_hash
-from engine.core.state import NO_CODE, Agent, Declaration, State, Supervisor
+from engine.core.state import NO_CODE_HASHES, Agent, Declaration, State, Supervisor
 
 
 @fact
@@ -136,7 +136,7 @@ class Merge(ReportingScratch):
         for agent in list(self.state.agents.values()):
             if agent.removing is None and not has_code(self.state, agent, self._ctx):
                 spec = self.state.spec_of(agent)
-                codes = self.state.code.get(agent.id, NO_CODE)[0], code_of(self.state.trusted, spec)
+                codes = self.state.code.get(agent.id, NO_CODE_HASHES)[0], code_of(self.state.trusted, spec)
                 was, now = (digest(code)[:8] if code else None for code in codes)
                 self.note("swapped", agent.id, fields=[FieldDifference(field="code", was=was, now=now)])
                 self._swap(agent, spec)

@@ -33,7 +33,7 @@ from engine.core.queries.work.placement import able_queues_for, queue_takeovers
 from engine.core.records.values import pluralize
 from engine.core.signals import AgentUnusable, AgentUsable
 from engine.core.specs.spec import AgentSpec, spec_hash
-from engine.core.state import NO_CODE, Agent, State, SwapMode, Timer
+from engine.core.state import NO_CODE_HASHES, Agent, State, SwapMode, Timer
 
 MODES: tuple[SwapMode, ...] = get_args(SwapMode)
 MAX_NAMED_TASKS = 3
@@ -234,7 +234,7 @@ def can_roll_back(state: State, agent: Agent) -> bool:
 
 
 def _code_note(state: State, agent: Agent, event: SwapRolledBack) -> str:
-    _, before = state.code.get(agent.id, NO_CODE)
+    _, before = state.code.get(agent.id, NO_CODE_HASHES)
     if spec_hash(event.spec) != agent.previous or before == code_of(state.trusted, event.spec):
         return ""
     return f"; its code of before g{agent.generation} is gone, it runs the files as they are now"

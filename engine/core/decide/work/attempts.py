@@ -1,7 +1,7 @@
 """Decides on signals of attempts (steps, delegations, ends), and on the tasks of attempts that were stopped."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from engine.core import signals
 from engine.core.budgets.enforcement import end_short_budget
@@ -58,43 +58,51 @@ AttemptSignal: TypeAlias = (
 )
 
 
-def find_attempt(state: State, signal: AttemptSignal) -> tuple[Task, Attempt] | None:
-    """Return the task and attempt of a signal; None if the attempt has ended or the code has been swapped."""
+class Sender(NamedTuple):
+    """The attempt that sent a signal, with its task."""
+
+    task: Task
+    attempt: Attempt
+
+
+def find_attempt(state: State, signal: AttemptSignal) -> Sender | None:
+    """Return the sender of a signal; None if the attempt has ended or the code has been swapped."""
     task = state.tasks.get(signal.task_id)
     if task is None or task.attempt is None or task.attempt.number != signal.attempt:
         return None
     # Code of an earlier generation may still be running after a migration; its signals are ignored.
     if signal.generation is not None and signal.generation != task.attempt.generation and task.attempt.agent_id:
         return None
-    return task, task.attempt
+    return Sender(task, task.attempt)
 
 
 def step_finished(state: State, signal: signals.StepFinished, ctx: DecisionContext) -> list[Event]:
     """Record a step, unless its key is recorded already."""
-    pair = find_attempt(state, signal)
-    if pair is None or signal.key in pair[0].steps:
+    sender = find_attempt(state, signal)
+    if sender is None or signal.key in sender.task.steps:
         return []
-    return [attempt_event(StepRecorded, pair[1], signal)]
+    return [attempt_event(StepRecorded, sender.attempt, signal)]
 
 
 def model_erred(state: State, signal: signals.ModelErred, ctx: DecisionContext) -> list[Event]:
     """Record a failed call of a model and its cost; the code of the attempt decides what follows."""
-    pair = find_attempt(state, signal)
-    return [] if pair is None else [attempt_event(ModelFailed, pair[1], signal)]
+    sender = find_attempt(state, signal)
+    return [] if sender is None else [attempt_event(ModelFailed, sender.attempt, signal)]
 
 
 def budget_short(state: State, signal: signals.BudgetShort, ctx: DecisionContext) -> list[Event]:
     """End a budget that is too small for the next call, if it still is."""
-    return [] if find_attempt(state, signal) is None else end_short_budget(state, ctx, signal)
+    sender = find_attempt(state, signal)
+    return [] if sender is None else end_short_budget(state, sender.attempt, signal, ctx)
 
 
 def delegation_asked(state: State, signal: signals.DelegationAsked, ctx: DecisionContext) -> list[Event]:
     """Create the tasks of a delegation, or join those that an earlier attempt created under the same key."""
-    pair = find_attempt(state, signal)
-    if pair is None or pair[1].agent_id is None:
+    sender = find_attempt(state, signal)
+    if sender is None or sender.attempt.agent_id is None:
         return []
-    task, attempt = pair
-    asker = state.agents[pair[1].agent_id]
+    task, attempt = sender
+    asker = state.agents[sender.attempt.agent_id]
     if attempt.stopping == "migrate" and not attempt.parked:
         # The old code is being stopped; the new code will repeat the request.
         return [_call_refused(task, attempt, signal.call_key, "the attempt goes on with a new generation")]
@@ -139,10 +147,10 @@ def delegation_asked(state: State, signal: signals.DelegationAsked, ctx: Decisio
 
 def steps_ended(state: State, signal: signals.StepsEnded, ctx: DecisionContext) -> list[Event]:
     """Park a waiting attempt that has no running step."""
-    pair = find_attempt(state, signal)
-    if pair is None or pair[1].parked or pair[1].agent_id is None:
+    sender = find_attempt(state, signal)
+    if sender is None or sender.attempt.parked or sender.attempt.agent_id is None:
         return []
-    attempt = pair[1]
+    attempt = sender.attempt
     if attempt.stopping == "migrate":
         return []  # it keeps its slot, in which the new generation goes on
     if attempt.waits:
@@ -154,10 +162,10 @@ def steps_ended(state: State, signal: signals.StepsEnded, ctx: DecisionContext) 
 
 def slot_asked(state: State, signal: signals.SlotAsked, ctx: DecisionContext) -> list[Event]:
     """Queue a parked attempt for a slot; one that is no longer parked has its slot already."""
-    pair = find_attempt(state, signal)
-    if pair is None or not pair[1].parked or pair[1].wants_slot:
+    sender = find_attempt(state, signal)
+    if sender is None or not sender.attempt.parked or sender.attempt.wants_slot:
         return []
-    task, attempt = pair
+    task, attempt = sender
     return [SlotWanted(task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id or "")]
 
 
@@ -221,10 +229,10 @@ def call_answered(task: Task, attempt: Attempt, call_key: str) -> CallAnswered:
 
 def attempt_succeeded(state: State, signal: signals.AttemptSucceeded, ctx: DecisionContext) -> list[Event]:
     """End an attempt with its output."""
-    pair = find_attempt(state, signal)
-    if pair is None:
+    sender = find_attempt(state, signal)
+    if sender is None:
         return []
-    task, attempt = pair
+    task, attempt = sender
     done = AttemptDone(
         task_id=task.id,
         attempt=attempt.number,
@@ -239,10 +247,10 @@ def attempt_succeeded(state: State, signal: signals.AttemptSucceeded, ctx: Decis
 
 def attempt_erred(state: State, signal: signals.AttemptErred, ctx: DecisionContext) -> list[Event]:
     """End an attempt with its error; an error of an attempt that is being stopped counts as its stop."""
-    pair = find_attempt(state, signal)
-    if pair is None:
+    sender = find_attempt(state, signal)
+    if sender is None:
         return []
-    task, attempt = pair
+    task, attempt = sender
     if attempt.stopping and (attempt.stopping != "migrate" or "Unusable" in signal.error_types):
         # Except for `migrate`: that takes effect at a step, so an error before it is a failure of the old code.
         end = signals.AttemptStopped(
@@ -258,8 +266,8 @@ def attempt_erred(state: State, signal: signals.AttemptErred, ctx: DecisionConte
 
 def attempt_stopped(state: State, signal: signals.AttemptStopped, ctx: DecisionContext) -> list[Event]:
     """End an attempt that has stopped, with its partial output."""
-    pair = find_attempt(state, signal)
-    return [] if pair is None else end_stopped(state, *pair, signal, ctx)
+    sender = find_attempt(state, signal)
+    return [] if sender is None else end_stopped(state, *sender, signal, ctx)
 
 
 def thread_came_back(state: State, signal: signals.ThreadCameBack, ctx: DecisionContext) -> list[Event]:

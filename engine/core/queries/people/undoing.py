@@ -18,7 +18,7 @@ from engine.core.queries.team.tree import parent_id_of, tasks_of
 from engine.core.records.records import JsonValue, copy_with, names
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import spec_hash
-from engine.core.state import NO_CODE, Agent, Run, RunSummary, State, Supervisor, Task, timer_id
+from engine.core.state import NO_CODE_HASHES, Agent, Run, RunSummary, State, Supervisor, Task, timer_id
 
 _OWN_SETTINGS = ("max_parallel", "max_agents")
 """Settings that `ChangeSupervisor` has in addition to the options."""
@@ -250,7 +250,7 @@ def _spec_and_code(state: State, agent: Agent) -> JsonValue:
     """
     spec = state.spec_of(agent).with_name("x")
     normalized_spec = copy_with(spec, specialties=tuple(sorted(spec.specialties)))
-    return [spec_hash(normalized_spec), state.code.get(agent.id, NO_CODE)[0]]
+    return [spec_hash(normalized_spec), state.code.get(agent.id, NO_CODE_HASHES)[0]]
 
 
 _VALUE_READERS: dict[type, Callable[[State, Any], JsonValue]] = {
