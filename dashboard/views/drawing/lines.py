@@ -128,17 +128,6 @@ def _clean_and_measure(text: str) -> tuple[str, int]:
     return cleaned, cell_len(cleaned)
 
 
-def flow(parts: Iterable[Sequence[Span]], width: int) -> list[Line]:
-    """Arrange parts in lines; a part wider than a line is cut."""
-    lines: list[list[Span]] = []
-    for part in parts:
-        if lines and cell_width(lines[-1]) + cell_width(part) + 3 <= width:
-            lines[-1] += [Span("   "), *part]
-        else:
-            lines.append([Span(" "), *part])
-    return [Line(fit_spans(spans, width)) for spans in lines]
-
-
 def spread(left: Sequence[Span], right: Sequence[Span], width: int, *, key: str = "", fill: Span | None = None) -> Line:
     """Return a line with spans at both ends and `fill` between them; the left spans are cut if necessary."""
     ends, rest = fit_and_measure(right, width)

@@ -13,6 +13,7 @@ from dashboard.views.drawing.lines import (
     fit_spans,
     hairline,
     indent,
+    line,
     pad,
     spread,
 )
@@ -40,7 +41,7 @@ def node_details(sight: Sight, graph: Graph, node: Node, *, width: int) -> list[
     task = state.tasks.get(node.about)
     supervisor = state.supervisors.get(node.about)
     if node.id.startswith(IDLE_PREFIX):
-        lines = [_line(Span("at rest, with nothing to do", "muted"))]
+        lines = [line(Span("at rest, with nothing to do", "muted"))]
     elif agent is not None:
         lines = _agent_lines(sight, agent, width - 1)
     elif task is not None:
@@ -48,34 +49,17 @@ def node_details(sight: Sight, graph: Graph, node: Node, *, width: int) -> list[
     elif supervisor is not None:
         lines = _supervisor_lines(sight, supervisor, width - 1)
     else:
-        lines = [_line(Span("it is gone", "muted"))]
+        lines = [line(Span("it is gone", "muted"))]
     opens = "enter opens it" if node.opens[0] else "i shows them"
-    last = _folded_line(graph, width)
-    body = fit_height(lines, HEIGHT - 2)
-    return [hairline(node.name, width, right=opens), *(_fit(line, width) for line in body), last]
-
-
-def _line(*spans: Span) -> Line:
-    return Line((Span(" "), *spans))
-
-
-def _fit(line: Line, width: int) -> Line:
-    return Line(fit_spans(line.spans, width))
+    body = [indent(Line(fit_spans(each.spans, width - 1))) for each in fit_height(lines, HEIGHT - 2)]
+    return [hairline(node.name, width, right=opens), *body, _folded_line(graph, width)]
 
 
 def _fact_lines(facts: Sequence[Fact], width: int, *groups: str) -> list[Line]:
     """Return groups of facts in one line, and the problems among the facts in another."""
     lines = [to_row(in_groups(facts, *groups), width, bare={"state", "generation", "strategy"})]
     lines += [to_row(alerts, width, bare={"code"})] if (alerts := in_groups(facts, "alerts")) else []
-    return [indent(line) for line in lines]
-
-
-def _facts(*facts: tuple[str, str]) -> list[Span]:
-    spans = []
-    for text, tone in facts:
-        if text:
-            spans += [Span("   "), Span(text, tone)]
-    return spans
+    return lines
 
 
 def _folded_line(graph: Graph, width: int) -> Line:
@@ -97,7 +81,7 @@ def _agent_lines(sight: Sight, agent: Agent, width: int) -> list[Line]:
     sources = _work_sources(state, agent)
     if sources:
         came = [span for name, times in sources for span in (Span(f" {name}", ""), Span(f" {times:,}", "muted"))]
-        lines.append(_line(Span("work came from", "muted"), *came))
+        lines.append(line(Span("work came from", "muted"), *came))
     return lines
 
 
@@ -108,7 +92,7 @@ def _attempt_line(sight: Sight, task: Task) -> Line:
     bar = meter(share, _METER) if share is not None else (Span(" " * _METER),)
     parked = task.attempt is not None and task.attempt.parked
     progress_text = describe_progress(sight.live, task.id)
-    return _line(
+    return line(
         Span("◔ " if parked else "● ", "waiting" if parked else "busy"),
         Span(pad(cut_path(task.title, _TITLE), _TITLE)),
         *bar,
@@ -146,7 +130,7 @@ def _task_lines(sight: Sight, node: Node, task: Task, width: int) -> list[Line]:
     about = [fact for fact in in_groups(facts, "plan", "agent", "about") if fact.text != node.name]
     lines = [to_row([*drawn, *about], width, bare={"state", "took", "ended", "mode"})]
     alerts = to_lines(in_groups(facts, "alerts", "limits"), width, bare={"why", "progress"})
-    return [indent(line) for line in (*lines, *alerts, *to_lines(in_groups(facts, "order"), width))]
+    return [*lines, *alerts, *to_lines(in_groups(facts, "order"), width)]
 
 
 def _supervisor_lines(sight: Sight, supervisor: Supervisor, width: int) -> list[Line]:
@@ -155,6 +139,6 @@ def _supervisor_lines(sight: Sight, supervisor: Supervisor, width: int) -> list[
     lines = _fact_lines(facts, width, "head", "strategy", "figures", "hand-over")
     for run in runs[:2]:
         lines.append(
-            _line(Span(f"{run.id} ", "muted"), Span(run.title), Span(f"   {run.done:,}/{run.total:,}", "muted"))
+            line(Span(f"{run.id} ", "muted"), Span(run.title), Span(f"   {run.done:,}/{run.total:,}", "muted"))
         )
     return lines
