@@ -239,5 +239,5 @@ def failures(sections: Iterable[dict[str, Any]]) -> str:
             reason = failure["error"].removeprefix(f"{failure['file']}: ")[:300]
             by_file.setdefault((failure["file"], reason), []).append(section["section"])
     rows = [(place(file), prose(error), ", ".join(names)) for (file, error), names in sorted(by_file.items())]
-    text = bullets(cut_short) + table(("File", "What went wrong", "Seen by"), rows)
-    return text or "Nothing failed.\n"
+    parts = [bullets(cut_short), table(("File", "What went wrong", "Seen by"), rows)]
+    return "\n".join(filter(None, parts)) or "Nothing failed.\n"

@@ -1,6 +1,7 @@
 import json
 import re
 import unicodedata
+from collections import Counter
 from typing import Any
 
 from hypothesis import given
@@ -8,7 +9,6 @@ from hypothesis import strategies as st
 
 from dashboard.demo import chapters, history
 from dashboard.demo.files import AuditedFiles
-from dashboard.demo.history import Commit
 from dashboard.demo.markdown import code, size, table
 from dashboard.demo.report import report, sections_in
 
@@ -26,7 +26,7 @@ def findings(name: str) -> dict[str, dict[str, Any]]:
         "file": name, "language": "Python", "encoding": "UTF-8", "bytes": 2000, "notes": [name], "lines": 90,
         "comments": 2, "sha": "0",
     }  # fmt: skip
-    commits = [Commit(at, name, {name: 1, f"{name}2": 1}) for at in range(5)]
+    touched = Counter({name: 5, f"{name}2": 5})
     digested = [{"file": file, "functions": [["0", name, 1, 9]]} for file in (name, f"{name}2")]
     imported: dict[str, Any] = {"file": "a.py", "always": ["b", name], "later": []}
     cycle = [imported, {"file": "b.py", "always": ["a"], "later": []}]
@@ -43,7 +43,7 @@ def findings(name: str) -> dict[str, dict[str, Any]]:
         "duplicates": chapters.copies(digested, [{"pairs": 1, "blocks": [[9, name, 1, name, 2]]}]),
         "dependencies": chapters.dependencies(cycle),
         "documentation": chapters.documentation([prose, python], [name]),
-        "history": {**history.summary(commits)},
+        "history": {**history.summary([f"2023-01-01 {name}"] * 5, touched)},
     }
     for section, values in sections.items():
         values.update(section=section, cut_short=False, failures=[{"file": name, "error": f"{name}: {name}"}])
