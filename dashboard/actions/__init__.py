@@ -10,20 +10,28 @@ from types import MappingProxyType
 from textual.binding import Binding
 
 from dashboard.actions.action import FLAGS, OPTIONS, Action, CommandLine
-from dashboard.actions.agents import AGENTS
-from dashboard.actions.application import APPLICATION
-from dashboard.actions.inspection import INSPECTION
-from dashboard.actions.specs import SPECS
-from dashboard.actions.team import REQUEST_OPTIONS, TEAM
-from dashboard.actions.time_travel import TIME_TRAVEL
-from dashboard.actions.work import WORK
+from dashboard.actions.agents import AGENT_ACTIONS
+from dashboard.actions.application import APPLICATION_ACTIONS
+from dashboard.actions.inspection import INSPECTION_ACTIONS
+from dashboard.actions.specs import SPEC_ACTIONS
+from dashboard.actions.team import REQUEST_OPTIONS, TEAM_ACTIONS
+from dashboard.actions.time_travel import TIME_TRAVEL_ACTIONS
+from dashboard.actions.work import WORK_ACTIONS
 from dashboard.deck import places
 from dashboard.views.drawing.rows import AnyColumn, Cell
 from dashboard.views.words.help import MOVES, NEEDS_YOU, SETTINGS, SHARED_KEYS, STATES
 from dashboard.views.words.keyed import write_keys
 from engine.core.state import State
 
-ACTIONS: tuple[Action, ...] = (*AGENTS, *SPECS, *WORK, *TEAM, *TIME_TRAVEL, *INSPECTION, *APPLICATION)
+ACTIONS: tuple[Action, ...] = (
+    *AGENT_ACTIONS,
+    *SPEC_ACTIONS,
+    *WORK_ACTIONS,
+    *TEAM_ACTIONS,
+    *TIME_TRAVEL_ACTIONS,
+    *INSPECTION_ACTIONS,
+    *APPLICATION_ACTIONS,
+)
 """In the order of the help."""
 BY_NAME = {action.name: action for action in ACTIONS}
 OWN_KEYS = {action.name: action.key for action in ACTIONS}

@@ -1,5 +1,6 @@
 """Actions on agents and supervisors at work: swap, rollback, another strategy, pause."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import get_args
 
@@ -37,21 +38,27 @@ def _swap(screen: ActionScreen, line: CommandLine) -> None:
     if screen.marked_keys() and not names and not marked:
         warn_of_marks(screen, "swap")
         return
-    candidate_ids: list[str | None] = [*marked] or [require_agent(screen, name) for name in names or (None,)]
-    agent_ids = [agent_id for agent_id in dict.fromkeys(candidate_ids) if agent_id is not None]
+    agent_ids = marked or _named_agents(screen, names)
 
     def send(command: Command | None) -> None:
-        if command is not None:
-            screen.unmark()
+        if command is None:
+            return
+        screen.unmark()
         screen.deck.commands.send(command)
 
     choice = with_ or line.word(1)
     is_path = choice is not None and choice not in screen.state.registry
     if is_path and not screen.deck.access.has_local_access("a path; swap with a file in a shell: quarterdeck swap"):
         return
-    if agent_ids and None not in candidate_ids and _is_mode(screen, line):
+    if agent_ids and _check_mode(screen, line):
         dialog = dialogs.swap.SwapDialog(*agent_ids, choice=choice, mode=line.option("mode"))
         screen.app.push_screen(dialog, send)
+
+
+def _named_agents(screen: ActionScreen, names: Sequence[str]) -> list[str]:
+    """Return the agents of these names, without any name the one under the cursor; none after a warning."""
+    agent_ids = [require_agent(screen, name) for name in names or (None,)]
+    return [] if None in agent_ids else [agent_id for agent_id in dict.fromkeys(agent_ids) if agent_id is not None]
 
 
 def _rollback(screen: ActionScreen, line: CommandLine) -> None:
@@ -61,12 +68,12 @@ def _rollback(screen: ActionScreen, line: CommandLine) -> None:
     agent = screen.state.agents[agent_id]
     if agent.previous is None:
         screen.deck.messages.warn(f"{agent.name} has its first spec; there is nothing to roll back to")
-    elif _is_mode(screen, line):
+    elif _check_mode(screen, line):
         show_dialog(screen, dialogs.swap.RollbackDialog(agent_id, line.option("mode")))
 
 
-def _is_mode(screen: ActionScreen, line: CommandLine) -> bool:
-    """Tell whether the typed mode is valid; warn if it is not."""
+def _check_mode(screen: ActionScreen, line: CommandLine) -> bool:
+    """Warn if the typed mode is not valid; return whether it is."""
     mode, modes = line.option("mode"), get_args(SwapMode)
     if mode is not None and mode not in modes:
         screen.deck.messages.warn(f"no mode {mode!r}; there are {', '.join(modes)}")
@@ -120,7 +127,7 @@ def _pausable(state: State, _before: str) -> list[str]:
     return members(state) + list(state.runs)
 
 
-AGENTS = (
+AGENT_ACTIONS = (
     Action(
         name="swap",
         key="h",

@@ -101,7 +101,7 @@ def _begin_tour(screen: ActionScreen, _line: CommandLine) -> None:
     deck.call_after_refresh(lambda: deck.tour.follow(deck.view, deck.clock()))
 
 
-APPLICATION = (
+APPLICATION_ACTIONS = (
     Action(
         name="engine",
         key="E",

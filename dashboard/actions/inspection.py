@@ -37,7 +37,7 @@ def _copy(screen: ActionScreen, _line: CommandLine) -> None:
     screen.deck.messages.say(f"✓ copied {description}, {length}", "done")
 
 
-INSPECTION = (
+INSPECTION_ACTIONS = (
     Action(
         name="describe",
         key="d",

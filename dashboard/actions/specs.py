@@ -33,7 +33,7 @@ def _new(screen: ActionScreen, line: CommandLine) -> None:
         show_dialog(screen, dialogs.edit.NewAgentDialog(supervisor_id))
 
 
-SPECS = (
+SPEC_ACTIONS = (
     Action(
         name="edit",
         key="e",

@@ -321,7 +321,7 @@ def _add(screen: ActionScreen, line: CommandLine) -> None:
     screen.app.push_screen(dialogs.dialog.Confirm(title, lambda _: consequences, "Add and trust it", command), add)
 
 
-TEAM = (
+TEAM_ACTIONS = (
     Action(
         name="move",
         key="m",

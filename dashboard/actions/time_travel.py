@@ -58,7 +58,7 @@ def _diff(screen: ActionScreen, line: CommandLine) -> None:
     screen.deck.open("diff", key_of(first, other))
 
 
-TIME_TRAVEL = (
+TIME_TRAVEL_ACTIONS = (
     Action(
         name="mark before",
         key="left_square_bracket",

@@ -245,7 +245,7 @@ def _answer_options(state: State, question: str) -> list[str]:
     return list(escalation.options) if escalation is not None else []
 
 
-WORK = (
+WORK_ACTIONS = (
     Action(
         name="steer",
         key="s",

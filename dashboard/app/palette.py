@@ -15,7 +15,7 @@ from dashboard.actions.action import CommandLine
 from dashboard.clean import clean
 from dashboard.deck.live_screen import LiveScreen
 from dashboard.frame.frame import Frame
-from dashboard.user.key_labels import sign_of
+from dashboard.user.key_labels import label_of
 from dashboard.widgets.fields import Paged
 from dashboard.widgets.textual_seams import QuietPalette
 from dashboard.widgets.typing import make_printable
@@ -52,7 +52,7 @@ class CommandProvider(Provider):
             return
         for action in ACTIONS:
             if not (action.writes and screen.deck.access.readonly):
-                key = sign_of(key_of(action))
+                key = label_of(key_of(action))
                 name = action.name + (f"  ({key})" if key else "")
                 yield _Entry(name, action.about or action.key_help, partial(action.call, screen, CommandLine()))
         state, deck = screen.state, screen.deck

@@ -26,21 +26,24 @@ class Playback:
     """The current position, and playing from there."""
 
     def __init__(
-        self, path: Path, *, ready: Callable[[], object], check_same_file: Callable[[], None] = lambda: None
+        self, path: Path, *, on_ready: Callable[[], object], check_same_file: Callable[[], None] = lambda: None
     ) -> None:
         """Show the newest event of `path`.
 
         Args:
-            ready: Called in another thread when `advance` has work.
+            on_ready: Called in another thread when `advance` has work.
             check_same_file: As in `Past`.
         """
-        self._path, self._ready, self._check_same_file = path, ready, check_same_file
+        self._path, self._on_ready, self._check_same_file = path, on_ready, check_same_file
         self._past: Past | None = None
         self._arrived = False
         self._speed, self._chosen_speed = 0, 1
         self._at_ms: int | None = None
         """Requested time, or the time while playing; None if an event was requested."""
-        self._wall_ms = self._still_ms = 0
+        self._played_ms = 0
+        """Wall-clock time at which the moment that is played was requested; 0 before the first."""
+        self._changed_ms = 0
+        """Wall-clock time at which another moment arrived."""
         self._before_seq = 0
         """Seq shown when the last moment was requested."""
         self._fallback: Callable[[], None] | None = None
@@ -71,24 +74,24 @@ class Playback:
 
     def to_seq(self, seq: int) -> None:
         """Show the moment after an event."""
-        self._stop_playing()
+        self._reset()
         self._open_past().to_seq(seq)
 
     def to_time(self, at_ms: int) -> None:
         """Show a time, in UTC milliseconds."""
-        self._stop_playing(at_ms)
+        self._reset(at_ms)
         self._open_past().to_time(at_ms)
 
     def by_events(self, by: int) -> None:
         """Go `by` events forward, or back if negative."""
-        self._stop_playing()
+        self._reset()
         self._open_past().by_events(by)
 
     def by_time(self, by_ms: int, now_ms: int) -> None:
         """Go forward in time, or back if negative, up to `now_ms`; forward at least to the next event."""
         past = self._open_past()
         at_ms = min((self._at_ms if self._at_ms is not None else past.state.at_ms) + by_ms, now_ms)
-        self._stop_playing(at_ms)
+        self._reset(at_ms)
         if by_ms > 0:
             self._fallback = self._to_next
         past.to_time(at_ms)
@@ -100,7 +103,7 @@ class Playback:
 
     def to_mark(self, by: int, otherwise: Callable[[], None]) -> None:
         """Go to the next mark, or to the previous one if `by` is negative; call `otherwise` if there is none."""
-        self._stop_playing()
+        self._reset()
         self._fallback = otherwise
         self._open_past().to_mark(by)
 
@@ -110,15 +113,15 @@ class Playback:
             self._open_past().to_seq(live.seq)
             self._at_ms, self._before_seq = live.at_ms, live.seq
 
-    def play(self) -> None:
+    def toggle(self) -> None:
         """Play, or stop playing."""
         if self._speed:
-            self._stop_playing()
+            self._reset()
         else:
-            self._speed, self._wall_ms = self._chosen_speed, 0
+            self._speed, self._played_ms = self._chosen_speed, 0
             self._at_ms = max(self._open_past().state.at_ms, self._at_ms or 0)
 
-    def faster(self, by: int) -> int:
+    def change_speed(self, by: int) -> int:
         """Double the speed, or halve it if `by` is negative; return the speed."""
         self._chosen_speed = min(FASTEST, self._chosen_speed * 2) if by > 0 else max(1, self._chosen_speed // 2)
         if self._speed:
@@ -130,7 +133,7 @@ class Playback:
         if self._past is not None:
             self._past.stop()
         self._past, self._arrived, self._fallback = None, False, None
-        self._stop_playing()
+        self._reset()
 
     def advance(self, wall_ms: int, live_seq: int) -> bool:
         """Take over arrived moments, and continue playing.
@@ -144,9 +147,9 @@ class Playback:
         changed = past.advance()
         self._arrived |= changed
         if changed:
-            self._still_ms = wall_ms
+            self._changed_ms = wall_ms
         if self._fallback is not None and not past.busy:
-            self._settle(past)
+            self._call_fallback(past, self._fallback)
         if self._speed and not past.busy:
             self._play_on(past, wall_ms)
             if past.state.seq >= live_seq:
@@ -154,24 +157,25 @@ class Playback:
                 return True
         return changed
 
-    def _settle(self, past: "Past") -> None:
-        follows, self._fallback = self._fallback, None
-        if follows is not None and past.state.seq == self._before_seq:
-            follows()
+    def _call_fallback(self, past: "Past", fallback: Callable[[], None]) -> None:
+        self._fallback = None
+        if past.state.seq == self._before_seq:
+            fallback()
 
     def _play_on(self, past: "Past", wall_ms: int) -> None:
-        passed_ms = max(0, wall_ms - self._wall_ms) if self._wall_ms else 0
-        if self._wall_ms <= wall_ms < self._wall_ms + STEP_MS:
+        passed_ms = max(0, wall_ms - self._played_ms) if self._played_ms else 0
+        if self._played_ms <= wall_ms < self._played_ms + STEP_MS:
             return
-        self._wall_ms = wall_ms
+        self._played_ms = wall_ms
         self._at_ms = max(self._at_ms or 0, past.state.at_ms) + passed_ms * self._speed
-        if 0 <= wall_ms - self._still_ms < GAP_MS:
+        if 0 <= wall_ms - self._changed_ms < GAP_MS:
             past.to_time(self._at_ms)
         else:
-            self._still_ms = wall_ms  # the time of the next event becomes the current time
+            self._changed_ms = wall_ms  # the time of the next event becomes the current time
             past.by_events(1)
 
-    def _stop_playing(self, at_ms: int | None = None) -> None:
+    def _reset(self, at_ms: int | None = None) -> None:
+        """Stop playing, at a requested time, and note which event is shown."""
         self._speed, self._at_ms = 0, at_ms
         self._fallback = None
         if (past := self.past) is not None:
@@ -181,6 +185,6 @@ class Playback:
         if self._past is None:
             from dashboard.reading.past import Past  # needed only for the past
 
-            self._past = Past(self._path, ready=self._ready, check_same_file=self._check_same_file)
+            self._past = Past(self._path, ready=self._on_ready, check_same_file=self._check_same_file)
             self._past.start()
         return self._past

@@ -34,7 +34,7 @@ class TimeTravel:
         flush_later: Callable[[], object],
     ) -> None:
         self._feed, self._messages, self._view, self._flush = feed, messages, view, flush
-        self.playback = Playback(path, ready=flush_later, check_same_file=feed.check_same_file)
+        self.playback = Playback(path, on_ready=flush_later, check_same_file=feed.check_same_file)
         self._reported_trouble: str | None = None
 
     @property
@@ -72,20 +72,20 @@ class TimeTravel:
         if self.is_shown and not playing:
             self.live()
         elif self.is_shown:
-            self.playback.play()
+            self.playback.toggle()
             self._flush()
         else:
             self.playback.begin(self._feed.state)
 
     def play(self) -> None:
         if self._begin_travel(1):
-            self.playback.play()
+            self.playback.toggle()
             self._flush()
 
     def play_faster(self, by: int) -> None:
         """Double the speed, or halve it if `by` is negative."""
         if self._begin_travel(1):
-            self._messages.say(f"plays at ×{self.playback.faster(by)}", "muted")
+            self._messages.say(f"plays at ×{self.playback.change_speed(by)}", "muted")
             self._flush()
 
     def live(self) -> None:

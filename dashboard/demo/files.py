@@ -14,7 +14,7 @@ from dashboard.demo.history import GitUnavailable, run_git
 from dashboard.demo.source import MAX_FILE_BYTES
 
 MAX_FILES = 20_000
-_OF_TOOLS = frozenset({"__pycache__", "node_modules", "site-packages"})
+_TOOL_FOLDERS = frozenset({"__pycache__", "node_modules", "site-packages"})
 
 
 @dataclass(slots=True)
@@ -33,15 +33,18 @@ class AuditedFiles:
 def list_files(folder: Path, under: str = "", *, max_files: int = MAX_FILES) -> AuditedFiles:
     """List what is to be audited in `folder`, or in a folder or file inside it; blocking.
 
-    What `under` names is audited even if git ignores it. Raises OSError if it cannot be read.
+    What `under` names is audited even if git ignores it.
+
+    Raises:
+        OSError: If it cannot be read.
     """
-    (folder / under).lstat()
+    (folder / under).lstat()  # raises if it is missing
     names, reasons = _names_of_git(folder, under)
     if not names:  # no repository, or it ignores the whole place
         names, reasons = _names_of_folders(folder, under)
     files: list[str] = []
     for name in sorted(names):
-        if reason := _refusal(folder / name):
+        if reason := _skip_reason(folder / name):
             reasons[name] = reason
         elif len(files) < max_files:
             files.append(name)
@@ -58,23 +61,27 @@ def _names_of_git(folder: Path, under: str) -> tuple[set[str], dict[str, str]]:
         ignored = run_git(folder, *command, "--ignored", "--directory", "--", under or ".")
     except GitUnavailable:
         return set(), {}
-    names, ignored_names = ({os.fsdecode(name) for name in out.split(b"\0") if name} for out in (listed, ignored))
-    return names, dict.fromkeys(ignored_names, "ignored by .gitignore")
+    return _names_in(listed), dict.fromkeys(_names_in(ignored), "ignored by .gitignore")
+
+
+def _names_in(output: bytes) -> set[str]:
+    return {os.fsdecode(name) for name in output.split(b"\0") if name}
 
 
 def _names_of_folders(folder: Path, under: str) -> tuple[set[str], dict[str, str]]:
-    names, reasons = set[str]() if (folder / under).is_dir() else {under}, dict[str, str]()
-    for place, folders, files in os.walk(folder / under):
-        base = Path(place).relative_to(folder)
-        links = [name for name in folders if Path(place, name).is_symlink()]
-        left_out = {name for name in folders if name.startswith(".") or name in _OF_TOOLS}
+    names: set[str] = set() if (folder / under).is_dir() else {under}
+    reasons: dict[str, str] = {}
+    for root, folders, files in os.walk(folder / under):
+        base = Path(root).relative_to(folder)
+        links = [name for name in folders if Path(root, name).is_symlink()]
+        left_out = {name for name in folders if name.startswith(".") or name in _TOOL_FOLDERS}
         names |= {(base / name).as_posix() for name in (*files, *links)}
         reasons |= {f"{(base / name).as_posix()}/": "hidden, or a tool's folder" for name in left_out}
         folders[:] = [name for name in folders if name not in left_out]
     return names, reasons
 
 
-def _refusal(path: Path) -> str:
+def _skip_reason(path: Path) -> str:
     """Return why a file is not audited; empty if it is."""
     try:
         str(path).encode()
@@ -108,32 +115,39 @@ class AuditTarget(NamedTuple):
 def target_of(request: str, folder: str) -> AuditTarget:
     """Resolve what a request asks to audit in the crew's folder; blocking.
 
-    It is `audit`, or `audit NAME` with a path inside the folder, a dotted module or just a name; else it is refused.
+    It is `audit`, or `audit NAME` with a path inside the folder, a dotted module or just a name.
+
+    Raises:
+        RequestRefused: If it is anything else, or nothing has that name.
     """
     root = Path(os.path.realpath(folder))
     verb, _, rest = request.strip().partition(" ")
     if verb and verb.lower() != "audit":
         raise RequestRefused(f"the crew audits: say `audit` or `audit PATH`, not {verb[:40]!r}")
     name = rest.strip().strip("\"'")
-    path = root if "\0" in name else Path(os.path.realpath(root / name))
-    if "\0" in name or not path.is_relative_to(root):
-        raise RequestRefused(f"{name[:200]!r} is outside the folder of this crew; start `quarterdeck demo` there")
+    outside = RequestRefused(f"{name[:200]!r} is outside the folder of this crew; start `quarterdeck demo` there")
+    if "\0" in name:
+        raise outside
+    path = Path(os.path.realpath(root / name))
+    if not path.is_relative_to(root):
+        raise outside
     if os.access(path, os.F_OK):  # false also for a name that no file can have
         return AuditTarget(root, str(path.relative_to(root)) if path != root else "")
-    return AuditTarget(root, _place_named(root, name))
+    return AuditTarget(root, _path_named(root, name))
 
 
-def _place_named(root: Path, name: str) -> str:
+def _path_named(root: Path, name: str) -> str:
     """Return the folder or file of that name that is nearest to the top; folders before files."""
     files = list_files(root).files
     folders = {str(parent) for file in files for parent in PurePosixPath(file).parents} - {"."}
     end = f"/{name.strip('/').lower()}"
-    ends = {end, end.removesuffix(".py").replace(".", "/")}
-    matches = [
-        place
-        for place in (*folders, *files)
-        if any(f"/{form}".endswith(tuple(ends)) for form in (place.lower(), place.lower().removesuffix(".py")))
-    ]
+    ends = (end, end.removesuffix(".py").replace(".", "/"))
+    matches = [path for path in (*folders, *files) if _is_named(path.lower(), ends)]
     if not matches:
         raise RequestRefused(f"nothing named {name[:200]!r} in this folder; say `audit` for all of it")
-    return min(matches, key=lambda place: (place.count("/"), place not in folders, place))
+    return min(matches, key=lambda path: (path.count("/"), path not in folders, path))
+
+
+def _is_named(path: str, ends: tuple[str, ...]) -> bool:
+    """Return whether a path has one of the ends, with or without the suffix of Python."""
+    return f"/{path}".endswith(ends) or f"/{path.removesuffix('.py')}".endswith(ends)

@@ -43,20 +43,20 @@ class LeadTimeLimit:
 
     ctx: Context
     now_s: Callable[[], float] = monotonic
-    _used_s: float = 0.0
-    _read_s: float = 0.0
+    _used_s: float = field(default=0.0, init=False)
+    _read_s: float = field(default=0.0, init=False)
     """When `_used_s` was read."""
 
     def __post_init__(self) -> None:
         self._read_s = self.now_s()
 
     @property
-    def has_end(self) -> bool:
+    def is_set(self) -> bool:
         return "within_s" in self.ctx.task.options
 
-    async def is_over(self, wave: str) -> bool:
-        """Whether the time is over before a wave."""
-        if not self.has_end:
+    async def check(self, wave: str) -> bool:
+        """Record the time used before a wave, and return whether it is over."""
+        if not self.is_set:
             return False
         used = float(
             await self.ctx.step("seconds used", lambda _: round(self._used_s + self.now_s() - self._read_s, 1), wave)
@@ -68,21 +68,26 @@ class LeadTimeLimit:
 
 
 async def gather(
-    clock: LeadTimeLimit, capability: str, items: Iterable[dict[str, Any]], *, total: int = 0, into: Gathered
+    limit: LeadTimeLimit, capability: str, items: Iterable[dict[str, Any]], *, total: int = 0, into: Gathered
 ) -> None:
     """Delegate items to the agents of a capability, in waves, and add the results in the order of the items.
 
-    A result with "entries" adds each of them, another counts as one entry; a failed item is named by its title. No wave
-    begins when the time of `clock` is over; `total` is how many items there are, 0 where that is not known.
+    A result adds its `entries`; one without is itself an entry. A failed item is named by its title.
+
+    Args:
+        limit: No wave begins when its time is over.
+        total: The number of items, for the progress; 0 if it is not known.
+        into: Gets the results.
     """
-    ctx, remaining = clock.ctx, iter(items)
-    size = TIMED_WAVE if clock.has_end else WAVE
+    ctx, remaining = limit.ctx, iter(items)
+    size = TIMED_WAVE if limit.is_set else WAVE
+    # The lanes share this iterator, so each wave is taken once.
     waves = enumerate(iter(lambda: list(islice(remaining, size)), []))
     results: dict[int, list[tuple[dict[str, Any], Any]]] = {}
 
     async def lane() -> None:
         for number, wave in waves:
-            if ctx.cancelled or await clock.is_over(f"{capability} {number}"):
+            if ctx.cancelled or await limit.check(f"{capability} {number}"):
                 into.cut_short = True
                 return
             outputs = await ctx.map(capability, wave, return_failures=True)
@@ -110,7 +115,7 @@ async def together(*parts: Callable[[], Coroutine[Any, Any, None]]) -> None:
         raise first_of(errors) from None
 
 
-def sampled(names: Sequence[str]) -> list[str]:
+def in_sample_order(names: Sequence[str]) -> list[str]:
     """Return names in an order of which any prefix is a sample: folders take turns, however small they are."""
     folders: dict[str, list[str]] = {}
     for name in sorted(names, key=lambda name: sha256(name.encode()).digest()):

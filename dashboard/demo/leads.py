@@ -13,7 +13,7 @@ import anyio.to_thread
 from dashboard.demo import chapters, history
 from dashboard.demo.checks import PROSE
 from dashboard.demo.files import list_files, target_of
-from dashboard.demo.gathering import Gathered, LeadTimeLimit, gather, sampled, together
+from dashboard.demo.gathering import Gathered, LeadTimeLimit, gather, in_sample_order, together
 from dashboard.demo.report import report, sections_in, with_summary
 from dashboard.demo.source import SourceRefused, read_bytes
 from engine.core.records.values import pluralize
@@ -40,23 +40,23 @@ class Survey:
         self.target = target_of(str(task.request), str(task.folder))
         self.folder = str(self.target.folder)
         self.listing = list_files(self.target.folder, self.target.under)
-        self.clock = LeadTimeLimit(ctx)
+        self.limit = LeadTimeLimit(ctx)
         self.gathered = Gathered()
 
     def names(self, *suffixes: str) -> list[str]:
         """The files that end with one of the suffixes, in the order in which this lead takes them."""
         names = self.listing.names(*suffixes)
-        return sampled(names) if self.clock.has_end else names
+        return in_sample_order(names) if self.limit.is_set else names
 
     async def gather(self, capability: str, names: Sequence[str], batch: int) -> None:
         """Delegate files, `batch` in an item, or more where all of them would make more than MAX_ITEMS."""
-        size = batch if self.clock.has_end else max(batch, -(-len(names) // MAX_ITEMS))
+        size = batch if self.limit.is_set else max(batch, -(-len(names) // MAX_ITEMS))
         items = []
         for at in range(0, len(names), size):
             files = names[at : at + size]
             title = files[0] + (f" and {len(files) - 1} more" if len(files) > 1 else "")
             items.append({"title": title, "folder": self.folder, "files": files})
-        await gather(self.clock, capability, items, total=len(items), into=self.gathered)
+        await gather(self.limit, capability, items, total=len(items), into=self.gathered)
 
     async def section(self, name: str, chapter: Callable[..., dict[str, Any]], *data: object) -> dict[str, Any]:
         """The output of a lead: its chapter, which is written off the loop, with what failed."""
@@ -144,7 +144,7 @@ async def duplicate_finder(task: Task, ctx: Context) -> dict[str, Any]:
     pairs = {pair for group in groups for pair in combinations(sorted({file for file, *_ in group})[:4], 2)}
     ctx.emit(f"{len(pairs)} pairs of files share a function\n")
     sides = [([left], [right]) for left, right in sorted(pairs)]
-    if survey.clock.has_end:
+    if survey.limit.is_set:
         blocks = [names[at : at + BLOCK_FILES] for at in range(0, len(names), BLOCK_FILES)]
         sides += combinations_with_replacement(blocks, 2)
     items = (
@@ -152,7 +152,7 @@ async def duplicate_finder(task: Task, ctx: Context) -> dict[str, Any]:
         for lefts, rights in sides
     )
     compared = Gathered()
-    await gather(survey.clock, "compare", items, total=0 if survey.clock.has_end else len(sides), into=compared)
+    await gather(survey.limit, "compare", items, total=0 if survey.limit.is_set else len(sides), into=compared)
     return await survey.section("duplicates", chapters.copies, compared.entries)
 
 

@@ -25,8 +25,9 @@ from dashboard.widgets.typing import LineInput
 from engine.core.commands import Cancel, Command
 from engine.core.records.records import copy_with
 
-LOOK_MS, MAX_FREQUENT_CHECKS = 1_000, 20
-"""Interval of checks in milliseconds, for more than `MAX_FREQUENT_CHECKS` changes."""
+UPDATE_INTERVAL_MS = 1_000
+"""Between two checks of more than `MAX_FREQUENT_CHECKS` changes; fewer are checked at each update."""
+MAX_FREQUENT_CHECKS = 20
 
 
 class BulkDialog(Dialog):
@@ -53,7 +54,7 @@ class BulkDialog(Dialog):
     def inside(self) -> Iterable[Widget]:
         yield DialogText(id="told")
         if self._cancels:
-            yield LineInput(placeholder="why; else: cancelled by the operator", id="reason")
+            yield LineInput(placeholder="reason (default: cancelled by the operator)", id="reason")
 
     def begin(self) -> None:
         super().begin()
@@ -64,7 +65,7 @@ class BulkDialog(Dialog):
     def update_view(self, view: ViewState) -> None:
         if not view.is_due(self._next_ms):
             return
-        self._next_ms = view.wall_ms + (LOOK_MS if len(self._bulk.commands) > MAX_FREQUENT_CHECKS else 0)
+        self._next_ms = view.wall_ms + (UPDATE_INTERVAL_MS if len(self._bulk.commands) > MAX_FREQUENT_CHECKS else 0)
         self._parts = rehearse_parts(view.state, self._bulk, view.now_ms)
         summaries = filter(None, (describe_reached(self._bulk), describe_refused(self._parts)))
         self.text_of("told").show([*part_lines(self._parts), *(Cell(summary, "muted") for summary in summaries)])
@@ -72,7 +73,7 @@ class BulkDialog(Dialog):
         if any(not part.refused for part in self._parts):
             self.show_problem("")
 
-    def _chosen(self) -> list[Command]:
+    def _accepted_commands(self) -> list[Command]:
         """Return the commands that would not be refused."""
         reason = self.query_one("#reason", Input).value.strip() if self._cancels else ""
         return [
@@ -92,7 +93,7 @@ class BulkDialog(Dialog):
             return None
 
     def build_command(self) -> Answer:
-        self.chosen_commands = self._chosen()
+        self.chosen_commands = self._accepted_commands()
         if not self.chosen_commands:
             raise Mistyped("all of them would be refused")
         return self.chosen_commands[0]

@@ -32,7 +32,7 @@ from dashboard.deck.places import tabs
 from dashboard.frame.finding import RowFilter, WordSearch
 from dashboard.frame.sizing import SIZE_KEYS, Grip, PaneSizes
 from dashboard.frame.surroundings import Header, HealthStrip, Keys, Tabs, TipLine, TourCard
-from dashboard.user.key_labels import key_at, sign_of
+from dashboard.user.key_labels import key_at, label_of
 from dashboard.user.settings import settings_path_text
 from dashboard.views.changes.outcomes import UNDO_HINTS
 from dashboard.views.changes.targets import Target, target_of
@@ -248,7 +248,7 @@ class Frame(LiveScreen, Screen[None]):
             dialogs.dialog.HelpScreen(
                 self.PLACE.capitalize() or "this page",
                 help_lines(
-                    [(sign_of(key), does, says) for key, does, says in _own_keys(self)],
+                    [(label_of(key), does, says) for key, does, says in _own_keys(self)],
                     [*(column for table in self.query(Table) for column in table.rows.columns), *self.HEADINGS],
                     overridden_keys=overridden_keys(type(self)),
                     writes=not self.deck.access.readonly,
@@ -435,4 +435,4 @@ def _key_of(own_key: OwnKey) -> tuple[str, str, str]:
 
 
 def _key_cells(keys: Iterable[tuple[str, str]]) -> list[Cell]:
-    return [Cell(does, "muted", f"{sign_of(key)} ") for key, does in keys]
+    return [Cell(does, "muted", f"{label_of(key)} ") for key, does in keys]

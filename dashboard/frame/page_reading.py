@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from dashboard.deck.live_screen import LiveScreen
-from dashboard.reading.feed import parts_of
+from dashboard.reading.feed import prompt_parts_of
 from dashboard.reading.task_input import input_of
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.pages import History
@@ -117,7 +117,7 @@ class PageReading:
 
         def read(reader: Reader) -> _ReadResult:
             entries = self._read_events(reader, view)
-            parts = parts_of(reader, entries, known_hashes=self.parts)
+            parts = prompt_parts_of(reader, entries, known_hashes=self.parts)
             inputs = _input_of(reader, input_entry) if input_entry is not None else {}
             return _ReadResult(reader.bodies({ref.seq for ref in missing}), entries, parts, inputs)
 

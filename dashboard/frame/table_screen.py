@@ -38,7 +38,7 @@ BELOW_MIN_PERCENT = 45
 BELOW_LINES = 6
 """Free lines that the pane needs below the rows on a low screen."""
 LONG_LISTING_ROWS, ROWS_PER_MS = 1_000, 10
-"""A listing of more than LONG rows is made again only after one millisecond per ROWS_A_MS rows."""
+"""A listing of more than LONG rows is made again only after one millisecond per ROWS_PER_MS rows."""
 
 
 class TableSizes(PaneSizes):

@@ -15,7 +15,7 @@ from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 from store import Reader
 
-LOOK_MS = 1_000
+UPDATE_INTERVAL_MS = 1_000
 """Minimum interval of updates of an object, in milliseconds."""
 
 
@@ -59,7 +59,7 @@ class RawScreen(Frame):
     def show(self, view: ViewState) -> None:
         subject = object_of(view.state, self.subject_id)
         if subject is not None and view.is_due(self._next_ms):
-            self._text, self._next_ms = as_json(subject), view.wall_ms + LOOK_MS
+            self._text, self._next_ms = as_json(subject), view.wall_ms + UPDATE_INTERVAL_MS
         body = self.query_one("#body", Panel)
         where = "as the state has it" if subject is not None else "as the journal has it"
         seq = parse_seq(self.subject_id)

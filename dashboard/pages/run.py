@@ -19,7 +19,7 @@ from dashboard.views.drawing.prose import prose
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.ended import ENDS, FAILS, ended_lines, ended_tasks_in, failed_lines
 from dashboard.views.facts.run_page import report_words, run_lines
-from dashboard.views.facts.run_work import MAX_LINES, TASKS_A_MS, Census, at_work_lines, take_census, waiting_lines
+from dashboard.views.facts.run_work import MAX_LINES, TASKS_PER_MS, Census, at_work_lines, take_census, waiting_lines
 from dashboard.views.graph.nodes import Sight
 from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
@@ -136,7 +136,7 @@ class RunScreen(PanelsScreen):
     def _count(self, view: ViewState, run: Run) -> None:
         if view.is_due(self._census_ms) or not self._census.stages:
             self._census = take_census(view.state, run)
-            self._census_ms = view.wall_ms + len(run.tasks) // TASKS_A_MS
+            self._census_ms = view.wall_ms + len(run.tasks) // TASKS_PER_MS
 
     def _show_work(self, view: ViewState, run: Run | None) -> None:
         at_work, waiting, failed = map(self.panel, ("at_work", "waiting", "failed"))

@@ -30,8 +30,10 @@ from store.journals.records import EngineInfo, StandbyInfo
 from store.journals.statements import Conditions
 from store.leadership.lock import find_file_loss, identity
 
-BLOCK, PIECE = 500, 50
-"""Records that are read at once, and decoded and folded at once: a millisecond of work each."""
+BLOCK = 500
+"""Records that are read at once."""
+PIECE = 50
+"""Records that are decoded and folded at once, which takes a millisecond each."""
 WAITING_PIECES = 60
 """Bound of the queue of decoded pieces; the reading thread waits while it is full."""
 RECENT = 2_000
@@ -43,13 +45,13 @@ journal. A call with 10,000 tasks has 1 MB there, and 4 MB as an event.
 FIRST_PAGE, MAX_PAGE, MAX_PAGE_BYTES = 10, 100, 16_000_000
 """Events of the first page, and limits of a page in events and bytes."""
 STEP_S = 0.001
-"""Poll interval while reading waits for the answer to a key, in seconds."""
+"""Poll interval while reading lets a key press be answered first, in seconds."""
 POLL_S = 0.2
 """Poll interval of the live file, in seconds."""
 RATE_S = 5.0
 """Period of the rate of events, in seconds."""
 GIVE_WAY_S = 0.02
-"""Maximum time that reading waits for the answer to a key, in seconds."""
+"""Maximum time that reading waits for the answer to a key press, in seconds."""
 RETRY_S = 1.0
 """Time after which an unreadable file is tried again, in seconds."""
 
@@ -71,7 +73,7 @@ class Feed:
         self.names.learn_state(self.state)
         self.file_seq = 0
         """The newest record in the file."""
-        self._held_seq: int | None = None
+        self._opening_seq: int | None = None
         """The newest record in the file when it was opened; None until it was read."""
         self.engine: EngineInfo | None = None
         self.standbys: list[StandbyInfo] = []
@@ -82,9 +84,9 @@ class Feed:
         self.activity = Activity()
         """Activity of each agent in the last minutes."""
         self.has_polled = False
-        """True once the engine was read from the file."""
+        """True once the engine's record has been read."""
         self.is_answering: Callable[[], bool] = lambda: False
-        """Whether the drawing thread has a key to answer; decoding would take half of the interpreter meanwhile."""
+        """Whether the drawing thread has a key to answer; decoding would compete for the interpreter lock."""
         self._arrived: queue.Queue[State | _EarlierEvents | list[Entry]] = queue.Queue(WAITING_PIECES)
         self._rate: deque[tuple[float, int]] = deque(maxlen=round(RATE_S / POLL_S))
         self._stop = threading.Event()
@@ -94,7 +96,7 @@ class Feed:
         self._rows_lost: ReadRowsLost | None = None
         self._threads = [
             threading.Thread(target=self._follow, name="feed-follow", daemon=True),
-            threading.Thread(target=self._poll, name="feed-look", daemon=True),
+            threading.Thread(target=self._poll, name="feed-poll", daemon=True),
         ]
 
     def start(self) -> None:
@@ -122,7 +124,7 @@ class Feed:
     @property
     def opening(self) -> bool:
         """True until the state has caught up with the file as of its opening."""
-        return self.trouble is None and (self._held_seq is None or self.state.seq < self._held_seq)
+        return self.trouble is None and (self._opening_seq is None or self.state.seq < self._opening_seq)
 
     @property
     def events_per_s(self) -> float:
@@ -175,9 +177,9 @@ class Feed:
         tail: Tail | None = None
         while not self._stop.is_set():
             try:
-                tail = tail or self._first()
+                tail = tail or self._read_snapshot()
                 for block in self._blocks(tail):
-                    self._hand_over(block)
+                    self._enqueue(block)
             except CoreError as error:
                 self._troubles["decode"] = str(error)
                 return
@@ -192,16 +194,17 @@ class Feed:
                 self._stop.wait(RETRY_S)
                 self._troubles.pop("follow", None)
 
-    def _first(self) -> Tail:
-        """Hand over the newest snapshot with the events before it; return what follows."""
+    def _read_snapshot(self) -> Tail:
+        """Enqueue the newest snapshot with the events before it; return the tail after it."""
         with Reader(self.path) as reader:
-            self.file_seq = self._held_seq = reader.last_seq()
+            self.file_seq = self._opening_seq = reader.last_seq()
             state = nearest_state(reader)
             if state.seq == 0:
                 return Tail(self.path, 0)
             mark = mark_at(reader, state.seq)
-            self._hand_over(state)
-            before, left_bytes = list[Record](), MAX_EARLIER_BYTES
+            self._enqueue(state)
+            before: list[Record] = []
+            left_bytes = MAX_EARLIER_BYTES
             while len(before) < MAX_EARLIER_EVENTS and left_bytes > 0:
                 page = reader.records_before(before[-1].seq if before else state.seq + 1, MAX_PAGE)
                 for record in reversed(page):
@@ -210,7 +213,7 @@ class Feed:
                         before.append(record)
                 if len(page) < MAX_PAGE:
                     break
-            self._hand_over(_EarlierEvents(entries_of(reader, before[::-1], self.names)))
+            self._enqueue(_EarlierEvents(entries_of(reader, before[::-1], self.names)))
         return Tail(self.path, state.seq, mark=mark)
 
     def _blocks(self, tail: Tail) -> Iterator[list[Entry]]:
@@ -225,7 +228,7 @@ class Feed:
         while self.is_answering() and time.monotonic() < until_s and not self._stop.is_set():
             self._stop.wait(STEP_S)
 
-    def _hand_over(self, arrived: State | _EarlierEvents | list[Entry]) -> None:
+    def _enqueue(self, arrived: State | _EarlierEvents | list[Entry]) -> None:
         while not self._stop.is_set():
             with contextlib.suppress(queue.Full):
                 self._arrived.put(arrived, timeout=0.1)
@@ -236,7 +239,7 @@ class Feed:
         while not self._stop.is_set():
             try:
                 with Reader(self.path) as reader:
-                    self._troubles.pop("look", None)
+                    self._troubles.pop("poll", None)
                     while not self._stop.is_set():
                         self._give_way()
                         self._poll_once(reader)
@@ -246,7 +249,7 @@ class Feed:
             except StoreError as error:
                 if self._detect_file_loss():
                     return
-                self._troubles["look"] = str(error)
+                self._troubles["poll"] = str(error)
                 self._stop.wait(RETRY_S)
 
     def _poll_once(self, reader: Reader) -> None:
@@ -273,7 +276,7 @@ class Feed:
             raise loss
 
     def _detect_file_loss(self) -> bool:
-        """Detect that the file was deleted or replaced; then report it and stop."""
+        """Return whether the file was deleted or replaced; if so, report it and stop."""
         try:
             self.check_same_file()
         except (FileLost, ReadRowsLost):
@@ -292,7 +295,8 @@ def entries_before(
     reader: Reader, seq: int, count: int, names: Names, *, after_seq: int = 0, **conditions: Unpack[Conditions]
 ) -> list[Entry]:
     """Return the last `count` events before `seq`, the newest last; reads pages, to keep few bodies in memory."""
-    pages, limit = list[list[Entry]](), FIRST_PAGE
+    pages: list[list[Entry]] = []
+    limit = FIRST_PAGE
     while count > 0:
         limit = min(limit, count)
         records = reader.records_before(seq, limit, after_seq=after_seq, **conditions)
@@ -305,7 +309,7 @@ def entries_before(
     return [*chain.from_iterable(reversed(pages))]
 
 
-def parts_of(reader: Reader, entries: list[Entry], *, known_hashes: Container[str]) -> dict[str, str]:
+def prompt_parts_of(reader: Reader, entries: list[Entry], *, known_hashes: Container[str]) -> dict[str, str]:
     """Return the prompt parts of the last model step of `entries`, by hash.
 
     Args:

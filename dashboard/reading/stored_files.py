@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from dashboard.views.changes.holdings import holdings
+from dashboard.views.changes.team_summary import team_summary
 from dashboard.views.drawing.lines import Line, Span
 from dashboard.views.stored import SiblingFile
 from engine.core.errors import CoreError
@@ -29,14 +29,14 @@ def files_beside(db: Path) -> list[SiblingFile]:
     return sorted(files, key=lambda file: -file.at_ms)[:MAX_FILES]
 
 
-def holdings_of(path: Path, seq: int | None, *, working: bool) -> list[Line]:
+def stored_summary(path: Path, seq: int | None, *, working: bool) -> list[Line]:
     """Summarize a file after an event, or after its newest if `seq` is None; blocks, because it folds the state.
 
     `working` says whether an engine works on the file.
     """
     try:
         with Reader(path) as reader:
-            return holdings(fold_from(reader, seq), working=working)
+            return team_summary(fold_from(reader, seq), working=working)
     except (StoreError, CoreError) as error:
         return [Line((Span(str(error), "error"),))]
 

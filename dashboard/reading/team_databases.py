@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from dashboard.reading.databases import DatabaseInfo, find_databases
 from dashboard.reading.feed import entries_of
-from dashboard.views.changes.holdings import holdings
+from dashboard.views.changes.team_summary import team_summary
 from dashboard.views.drawing.lines import Line
 from dashboard.views.tail import TailLine, newest_lines
 from dashboard.views.teams import TeamDatabase
@@ -59,7 +59,7 @@ def team_of(database: DatabaseInfo, known_team: TeamDatabase | None, *, is_shown
             elif not is_shown:
                 state = fold_from(reader)
                 name = state.roots[0].name if state.roots else name
-                holds = holdings(state, working=database.alive)
+                holds = team_summary(state, working=database.alive)
                 names.learn_state(state)
                 records = reader.records_before(state.seq + 1, LAST_EVENTS)
                 last = newest_lines(reversed(entries_of(reader, records, names)), names, LAST_EVENTS, joins=False)

@@ -3,7 +3,7 @@
 from dashboard.frame.table_screen import BELOW, MARKS, TableScreen
 from dashboard.views.drawing.row_pane import RowDetails, describe_run
 from dashboard.views.drawing.rows import Listing
-from dashboard.views.facts.run_work import TASKS_A_MS, Census, take_census
+from dashboard.views.facts.run_work import TASKS_PER_MS, Census, take_census
 from dashboard.views.runs import HEADS, ORDERS, runs
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.names import JournalTexts
@@ -51,7 +51,7 @@ class RunsScreen(TableScreen):
         state, run = view.state, view.state.runs.get(key)
         counted, due_ms, _ = self._census
         if run is not None and (counted != key or view.is_due(due_ms)):
-            self._census = key, view.wall_ms + len(run.tasks) // TASKS_A_MS, take_census(state, run)
+            self._census = key, view.wall_ms + len(run.tasks) // TASKS_PER_MS, take_census(state, run)
         summary = state.summary(key)
         self._texts.begin_redraw()
         text = self._texts.of(summary.output) if summary is not None else ""

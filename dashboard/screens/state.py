@@ -12,8 +12,8 @@ from dashboard.actions.action import show_dialog
 from dashboard.frame.panels_screen import give_rows
 from dashboard.frame.table_screen import BELOW, TableScreen
 from dashboard.reading.comparing import key_of
-from dashboard.reading.stored_files import files_beside, holdings_of
-from dashboard.views.changes.holdings import holdings
+from dashboard.reading.stored_files import files_beside, stored_summary
+from dashboard.views.changes.team_summary import team_summary
 from dashboard.views.drawing.lines import Line, Span
 from dashboard.views.drawing.row_pane import RowDetails
 from dashboard.views.drawing.rows import Listing
@@ -103,7 +103,7 @@ class StateScreen(TableScreen):
         holds: Sequence[Line] | None
         if view.is_due(self._counted_ms) or not self._kinds:  # empty until the journal is summarized
             self._counted_ms = view.wall_ms + READ_EVERY_MS
-            self._held_now, self._kinds = holdings(view.state, working=view.working), Counter[str]()
+            self._held_now, self._kinds = team_summary(view.state, working=view.working), Counter[str]()
             for span in self.deck.history.spans:
                 self._kinds.update(span.counts)
         if key == NEWEST and view.past is None:
@@ -116,7 +116,7 @@ class StateScreen(TableScreen):
             # A past moment is shown as it was at work.
             working = key.isdigit() or (key == NEWEST and engine is not None and engine.alive)
             seq = int(key) if key.isdigit() else None
-            holds = self.look_up(key, lambda: holdings_of(path, seq, working=working))
+            holds = self.look_up(key, lambda: stored_summary(path, seq, working=working))
         return describe_stored(
             self._stored,
             key,

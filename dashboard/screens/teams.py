@@ -6,7 +6,7 @@ from pathlib import Path
 from dashboard.frame.table_screen import BELOW, TableScreen
 from dashboard.reading.databases import DatabaseInfo
 from dashboard.reading.team_databases import LAST_EVENTS, find_teams, home
-from dashboard.views.changes.holdings import holdings
+from dashboard.views.changes.team_summary import team_summary
 from dashboard.views.drawing.row_pane import RowDetails
 from dashboard.views.drawing.rows import Listing
 from dashboard.views.tail import newest_lines
@@ -73,7 +73,7 @@ class TeamsScreen(TableScreen):
         return replace(
             team,
             name=state.roots[0].name if state.roots else team.name,
-            holds=holdings(state, working=team.alive),
+            holds=team_summary(state, working=team.alive),
             last=newest_lines(reversed(recent), names, LAST_EVENTS, joins=False),
         )
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys, key_to_character
 
 from dashboard.clean import clean
-from dashboard.user.key_labels import name_of, sign_of
+from dashboard.user.key_labels import label_of, textual_name_of
 from dashboard.user.theme import NAMES
 from dashboard.views.teams import from_home
 from engine.platform.folders import NoHome, home_folder
@@ -53,7 +53,7 @@ class Settings:
     @property
     def key_signs(self) -> dict[str, str]:
         """Labels of the changed keys; for an action without a key, its command word."""
-        return {action: sign_of(key) or f":{action}" for action, key in self.keys.items()}
+        return {action: label_of(key) or f":{action}" for action, key in self.keys.items()}
 
     @property
     def is_reduced(self) -> bool:
@@ -175,7 +175,7 @@ def _parse_keys(key: object) -> list[str]:
     """Return Textual's names of keys; empty if one of them is invalid."""
     if not isinstance(key, str):
         return []
-    names = [name_of(name) if len(name) == 1 else name for name in map(str.strip, key.split(","))]
+    names = [textual_name_of(name) if len(name) == 1 else name for name in map(str.strip, key.split(","))]
     return names if all(map(_is_key, names)) else []
 
 

@@ -132,7 +132,7 @@ def describe_stored(
     """Describe a stored state: its place, its size, its contents, and what can be done with it.
 
     Args:
-        holds: Its contents, from `holdings`; None while they are read.
+        holds: Its contents, from `team_summary`; None while they are read.
         kinds: Number of events in the journal by kind.
         shown_seq: The event after which the screens show the team.
     """

@@ -30,7 +30,7 @@ class TeamDatabase:
     error: str | None = None
     """Why it cannot be used; None if it can."""
     holds: Sequence[Line] = ()
-    """Its contents, from `holdings`."""
+    """Its contents, from `team_summary`."""
     last: Sequence[TailLine] = ()
     """Its last events, the newest last."""
     seq: int = -1

@@ -14,11 +14,13 @@ def main(db: str, role: str, folder: str, place: str) -> int:
 
     Args:
         role: viewer or operator.
-        folder: Of this tab alone, for what it sends and receives.
+        folder: Folder that only this tab uses, for what it sends and receives.
         place: Where it opens, as `--open` writes it; empty opens the first screen.
     """
     os.umask(0o077)
-    gc.set_threshold(250_000)  # as in `dashboard.__main__`
+    gc.set_threshold(
+        250_000
+    )  # as in `dashboard.__main__`: imported objects stay, so do not look at them again and again
 
     from dashboard.app.navigation import read_place
     from dashboard.web.confinement import confine
@@ -35,12 +37,12 @@ def main(db: str, role: str, folder: str, place: str) -> int:
         sys.stderr.write(f"{error}\n")
         return 2
     try:
-        opened = read_place(place) if place else None
+        requested_place = read_place(place) if place else None
     except ValueError:
-        opened = None  # of another version, or typed by hand: the first screen is better than none
-    app = TabApp(Path(db), viewer=role != "operator", folder=Path(folder), place=opened)
+        requested_place = None  # of another version, or typed by hand: the first screen is better than none
+    app = TabApp(Path(db), viewer=role != "operator", folder=Path(folder), place=requested_place)
     status = app.run() or app.return_code or 0
-    if app.defect:  # the last line of all, which the server tells the browser: Textual wraps what it says
+    if app.defect:  # printed last: the server shows this line in the browser, and Textual would wrap it
         sys.stderr.write(f"{app.defect}\n")
     return status
 

@@ -13,7 +13,7 @@ from dashboard.deck.terminal import TerminalSignals
 from dashboard.dialogs.swap import SwapDialog
 from dashboard.frame.frame import Frame
 from dashboard.pages.agent import AgentScreen
-from dashboard.user.key_labels import sign_of
+from dashboard.user.key_labels import label_of
 from dashboard.user.settings import Settings
 from dashboard.user.theme import THEMES
 from dashboard.widgets.pane import Pane
@@ -52,7 +52,7 @@ async def test_the_palette_finds_what_can_be_done_and_who_there_is_by_words(tmp_
     ],
 )  # fmt: skip
 async def test_keys_are_written_as_they_are_on_the_keyboard(key: str, sign: str) -> None:
-    assert sign_of(key) == sign
+    assert label_of(key) == sign
 
 
 async def test_an_action_has_the_key_that_the_user_gave_it(tmp_path: Path, own_keys: None) -> None:

@@ -73,7 +73,7 @@ def test_reading_gives_way_to_a_key_and_goes_on_though_keys_never_end(tmp_path: 
     advanced(feed, lambda: feed.state.seq == work.state.seq and feed.has_polled)
     feed.stop()
 
-    assert {"feed-follow", "feed-look"} <= {*asked}
+    assert {"feed-follow", "feed-poll"} <= {*asked}
 
 
 def test_a_feed_folds_to_the_state_that_was_decided_on(tmp_path: Path, work: World) -> None:

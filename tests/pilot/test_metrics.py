@@ -83,12 +83,12 @@ async def test_what_ended_before_is_read_once_the_file_is_open(tmp_path: Path) -
     async with opened(tmp_path) as hand:
         feed, seq = hand.app.feed, hand.work.state.seq
         feed.activity.ends.clear()  # of a long journal the feed learns only the newest
-        feed._held_seq = seq + 1
+        feed._opening_seq = seq + 1
         hand.clock[0] += 1_000
         hand.app.flush()
         await hand.press("4")
         assert hand.app.view.situation.opening
-        feed._held_seq = seq
+        feed._opening_seq = seq
         await look(hand)
         await show_an_hour(hand)
         assert ended(hand) > 5

@@ -435,7 +435,7 @@ async def test_what_another_moment_changed_on_the_page_of_a_supervisor_is_bright
 
 def test_the_time_that_it_plays_at_never_goes_back_before_the_next_event(tmp_path: Path) -> None:
     news = threading.Event()
-    playback = Playback(written(tmp_path / "team.db", audit()), ready=news.set)
+    playback = Playback(written(tmp_path / "team.db", audit()), on_ready=news.set)
     wall_ms = 1_000_000
 
     def at_ms(wall_ms: int) -> tuple[int, int]:
@@ -451,7 +451,7 @@ def test_the_time_that_it_plays_at_never_goes_back_before_the_next_event(tmp_pat
     playback.to_seq(AT)
     while playback.past is None:
         playback.advance(wall_ms, 1_000)
-    playback.play()
+    playback.toggle()
     before = [at_ms(wall_ms + passed) for passed in (0, 300, 600)][-1]
     after = at_ms(wall_ms - 3_600_000)
     playback.leave()
@@ -462,12 +462,12 @@ def test_the_time_that_it_plays_at_never_goes_back_before_the_next_event(tmp_pat
 
 def test_while_it_plays_the_next_moment_is_asked_for_only_once_some_time_has_passed(tmp_path: Path) -> None:
     answers: queue.SimpleQueue[None] = queue.SimpleQueue()
-    playback = Playback(written(tmp_path / "team.db", audit()), ready=lambda: answers.put(None))
+    playback = Playback(written(tmp_path / "team.db", audit()), on_ready=lambda: answers.put(None))
     wall_ms = 1_000_000
     playback.to_seq(AT)
     answers.get(timeout=PATIENCE_S)
     playback.advance(wall_ms, 1_000)
-    playback.play()
+    playback.toggle()
     playback.advance(wall_ms, 1_000)
     answers.get(timeout=PATIENCE_S)
 

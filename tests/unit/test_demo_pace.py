@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dashboard.cli.demo import WITHIN_S, crew_file, crew_text
-from dashboard.demo.gathering import LeadTimeLimit, sampled
+from dashboard.demo.gathering import LeadTimeLimit, in_sample_order
 from engine.core.specs.spec import AgentSpec, Escalate
 from engine.teamfile import parse_team
 
@@ -28,7 +28,7 @@ def crew(**said: bool) -> dict[str, AgentSpec]:
 
 
 def test_where_there_is_not_time_for_all_files_each_folder_has_its_turn() -> None:
-    sample = sampled(NAMES)
+    sample = in_sample_order(NAMES)
 
     assert sorted(sample) == sorted(NAMES)
     assert {name.rpartition("/")[0] for name in sample[:3]} == {"", "big", "small"}
@@ -65,16 +65,16 @@ async def test_a_lead_that_goes_on_later_has_the_time_that_was_left_and_decides_
     context: Any = Recorded(outputs)
     before = LeadTimeLimit(context, lambda: now[0])
     now[0] += 40
-    assert not await before.is_over("parse 0")
+    assert not await before.check("parse 0")
 
     now[0] += 10_000  # as long until the fork is resumed
     again = LeadTimeLimit(context, lambda: now[0])
 
-    assert not await again.is_over("parse 0")
+    assert not await again.check("parse 0")
     now[0] += 15
-    assert not await again.is_over("parse 1")
+    assert not await again.check("parse 1")
     now[0] += 5
-    assert await again.is_over("parse 2")
+    assert await again.check("parse 2")
 
 
 @pytest.mark.parametrize("watched", [True, False])

@@ -8,7 +8,7 @@ from textual.keys import _character_to_key
 
 import dashboard
 from dashboard.actions import OWN_KEYS, give_keys
-from dashboard.user.key_labels import key_at, name_of, sign_of
+from dashboard.user.key_labels import key_at, label_of, textual_name_of
 from dashboard.user.settings import Settings
 from dashboard.views.changes.outcomes import UNDO_HINT
 from dashboard.views.past import ALREADY_LIVE, play_keys
@@ -27,7 +27,7 @@ def own_keys() -> Iterator[None]:
 def test_texts_have_the_usual_keys_of_actions() -> None:
     assert len(WRITTEN) > 15
     assert {name: key for name, key in WRITTEN if name in OWN_KEYS} == {
-        name: sign_of(OWN_KEYS[name]) for name, _ in WRITTEN
+        name: label_of(OWN_KEYS[name]) for name, _ in WRITTEN
     }
 
 
@@ -56,4 +56,4 @@ def test_a_text_says_the_usual_keys_otherwise() -> None:
 def test_keys_of_characters_have_the_names_that_textual_gives_them() -> None:
     characters = [*map(chr, range(32, 0x250)), "€", "→", "語"]
 
-    assert [name_of(character) for character in characters] == [*map(_character_to_key, characters)]
+    assert [textual_name_of(character) for character in characters] == [*map(_character_to_key, characters)]

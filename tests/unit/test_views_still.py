@@ -10,7 +10,7 @@ from dashboard.views.drawing.still import MAX_REST_MS, Stillness
 
 def drawn_at(tmp_path: Path, seconds: int, *, moves: int = 1_000, happens: int = 1_000) -> list[int]:
     """Return at which seconds a picture is drawn that changes each `moves` seconds; something happens at `happens`."""
-    feed, playback = Feed(tmp_path / "team.db"), Playback(tmp_path / "team.db", ready=lambda: None)
+    feed, playback = Feed(tmp_path / "team.db"), Playback(tmp_path / "team.db", on_ready=lambda: None)
     still, found, looks = Stillness(), [], 0
     for second in range(1_000, 1_000 + seconds):
         view = make_view_state(

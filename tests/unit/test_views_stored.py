@@ -1,6 +1,6 @@
 """The rows of the State screen."""
 
-from dashboard.views.changes.holdings import MAX_MEMBERS, holdings
+from dashboard.views.changes.team_summary import MAX_MEMBERS, team_summary
 from dashboard.views.drawing.lines import Line
 from dashboard.views.past import fork_lines
 from dashboard.views.stored import NEWEST, SiblingFile, StoredStates, describe_stored, stored_facts, stored_listing
@@ -51,11 +51,11 @@ def told(lines: list[Line]) -> list[str]:
 def test_members_are_listed_as_a_tree_with_what_each_is_at() -> None:
     world = team_world(SupervisorSpec(name="yard", members=[agent("bob")]), agent("ada"), participants=["ada"])
     submitted(world)
-    lines = told(holdings(world.state, working=True))
+    lines = told(team_summary(world.state, working=True))
 
     chief, ada, yard, bob = (one.split() for one in lines[lines.index("members") + 1 :])
     assert (chief[1], ada[:2], yard[1], bob) == ("chief", ["●", "ada"], "yard", ["○", "bob", "idle"])
-    assert any("‖ ada" in one for one in told(holdings(world.state)))
+    assert any("‖ ada" in one for one in told(team_summary(world.state)))
 
 
 def test_tasks_that_have_ended_are_not_counted_as_open() -> None:
@@ -63,7 +63,7 @@ def test_tasks_that_have_ended_are_not_counted_as_open() -> None:
     submitted(world)
     done(world, "ada")
 
-    assert next(one for one in told(holdings(world.state, working=True)) if one.startswith("open tasks")).split() == [
+    assert next(one for one in told(team_summary(world.state, working=True)) if one.startswith("open tasks")).split() == [
         "open", "tasks", "1", "●", "1", "running",
     ]  # fmt: skip
 
@@ -72,7 +72,7 @@ def test_the_facts_and_a_fork_count_the_same_tasks_as_open_as_what_the_state_hol
     world = team_world(agent("ada"), agent("bob"), participants=["ada", "bob"], mode="parallel")
     submitted(world)  # two tasks of agents, and their join and graph beside them
 
-    assert any("open tasks   2" in one for one in told(holdings(world.state)))
+    assert any("open tasks   2" in one for one in told(team_summary(world.state)))
     assert "2 open tasks" in told(stored_facts(world.state, FOUND, db="/team.db", width=120))[2]
     assert any("2 open tasks" in one.text for one in fork_lines(world.state, live_seq=world.state.seq, now_ms=NOW_MS))
 
@@ -89,7 +89,7 @@ def test_kinds_of_events_stand_beside_what_is_of_this_journal_alone() -> None:
 
 def test_of_many_members_the_first_are_listed_and_the_others_counted() -> None:
     world = team_world(*(agent(f"a{number}") for number in range(MAX_MEMBERS + 10)), max_agents=100)
-    lines = told(holdings(world.state))
+    lines = told(team_summary(world.state))
 
     assert len(lines[lines.index("members") + 1 :]) == MAX_MEMBERS + 1
     assert lines[-1].strip() == "… 11 more members"

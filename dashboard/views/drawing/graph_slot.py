@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dashboard.views.graph.nodes import Sight
 
 EVERY_MS = 500
-ENTITIES_A_MS = 20
+ENTITIES_PER_MS = 20
 
 
 class GraphSlot:
@@ -43,7 +43,7 @@ class GraphSlot:
         """
         request = (subject, selected, width, height, id(final_sight))
         quiet = view.counts is self._counts and view.live == self._live
-        every_ms = max(EVERY_MS, (len(view.state.tasks) + len(view.state.agents)) // ENTITIES_A_MS)
+        every_ms = max(EVERY_MS, (len(view.state.tasks) + len(view.state.agents)) // ENTITIES_PER_MS)
         if request != self._request or (
             final_sight is None and self._still.is_due(view, quiet=quiet, every_ms=every_ms)
         ):

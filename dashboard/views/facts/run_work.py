@@ -16,8 +16,8 @@ from engine.core.state import Run, State, Task, TaskStatus
 
 MAX_LINES = 200
 """Lines of one list."""
-TASKS_A_MS = 5
-"""Tasks per millisecond of pause: a run with n tasks is counted again after n / TASKS_A_MS milliseconds."""
+TASKS_PER_MS = 5
+"""Tasks per millisecond of pause: a run with n tasks is counted again after n / TASKS_PER_MS milliseconds."""
 _WAITING_STATUSES = frozenset({TaskStatus.WAITING, TaskStatus.RETRYING, TaskStatus.PREEMPTED, TaskStatus.IN_DOUBT})
 
 

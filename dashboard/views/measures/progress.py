@@ -17,7 +17,7 @@ MIN_ENDS = 6
 """Minimum ends in all windows for an estimate."""
 MAX_RUNS = 20
 """Open runs that are checked for growth."""
-EVERY_MS, TASKS_A_MS = 500, 20
+EVERY_MS, TASKS_PER_MS = 500, 20
 """Minimum time between two counts, and the tasks per millisecond that lengthen it."""
 
 
@@ -64,7 +64,7 @@ class ProgressCache:
         """Return the progress by supervisor, including everything below it."""
         state = view.state
         if state.seq != self._seq and (view.is_due(self._next_ms) or state.seq < self._seq):
-            self._seq, self._next_ms = state.seq, view.wall_ms + max(EVERY_MS, len(state.tasks) // TASKS_A_MS)
+            self._seq, self._next_ms = state.seq, view.wall_ms + max(EVERY_MS, len(state.tasks) // TASKS_PER_MS)
             self._progress_by_supervisor = progress_of(state)
         return self._progress_by_supervisor
 

@@ -1,6 +1,6 @@
 """A summary of a team in lines: its members and its work by state, and its open runs. Pure.
 
-For a file that is not open, the thread that reads it makes the lines, and keeps them in place of its state.
+For a file that is not open, the reading thread makes these lines and drops the state.
 """
 
 from collections import Counter
@@ -21,10 +21,10 @@ MAX_MEMBERS = 60
 """Members that are listed."""
 MAX_RUNS = 12
 """Open runs that are listed; the newest first."""
-_LABEL, _METER, _TITLE, _TEAMS = 13, 12, 28, 60
+_LABEL_WIDTH, _METER_WIDTH, _TITLE_WIDTH, _TEXT_WIDTH = 13, 12, 28, 60
 
 
-def holdings(state: State, *, working: bool = False) -> list[Line]:
+def team_summary(state: State, *, working: bool = False) -> list[Line]:
     """Return the summary of a team; `working` says whether an engine works on it."""
     agents = (AGENT[agent.status] if working else agent_mark(agent, working=False) for agent in state.agents.values())
     open_tasks = (task for task in state.tasks.values() if task.kind == "agent" and not task.ended)
@@ -32,16 +32,16 @@ def holdings(state: State, *, working: bool = False) -> list[Line]:
     teams = ", ".join(supervisor.name for supervisor in state.roots)
     lines = [
         _by_state("agents", agents),
-        _labelled_line("supervisors", f"{count(len(state.supervisors))}  {cut(teams, _TEAMS)}"),
+        _labelled_line("supervisors", f"{count(len(state.supervisors))}  {cut(teams, _TEXT_WIDTH)}"),
         _by_state("open tasks", tasks),
         _labelled_line("open runs", count(len(state.runs))),
     ]
     for run in islice(reversed(state.runs.values()), MAX_RUNS):
         mark = run_mark(run, working=working)
         failed = [Span(f"  {run.failed:,} failed", "warn")] if run.failed else []
-        figures = (*meter(share_of(run), _METER, tone=mark.tone), Span(f"  {run.ended:,}/{run.total:,} ended"), *failed)
-        name = pad(f"{run.id} {run.title}", _TITLE)
-        lines.append(Line((Span(f"   {mark.glyph} ", mark.tone), Span(name), Span(" " * GAP), *figures), run.id))
+        figures = [*meter(share_of(run), _METER_WIDTH, tone=mark.tone), Span(f"  {run.ended:,}/{run.total:,} ended")]
+        name = pad(f"{run.id} {run.title}", _TITLE_WIDTH)
+        lines.append(Line((Span(f"   {mark.glyph} ", mark.tone), Span(name), Span(" " * GAP), *figures, *failed), run.id))
     done = f"{pluralize(state.tasks_done, 'task')} done, {count(state.tasks_failed)} failed"
     lines.append(_labelled_line("so far", f"{pluralize(state.runs_total, 'run')}, {done}"))
     if is_known(state.usage):
@@ -62,19 +62,25 @@ def _members(state: State, supervisor: Supervisor, depth: int, working: bool) ->
         mark = agent_mark(agent, working=working)
         at_work = next((state.tasks[task_id].title for task_id in (*agent.running, *agent.parked)), "")
         yield _member(f"{'  ' * depth}  {mark.glyph} ", agent.name, mark.tone, agent.error or at_work or mark.word, "")
-    for below in (state.supervisors[member_id] for member_id in supervisor.members if member_id in state.supervisors):
-        yield from _members(state, below, depth + 1, working)
+    for team in (state.supervisors[member_id] for member_id in supervisor.members if member_id in state.supervisors):
+        yield from _members(state, team, depth + 1, working)
 
 
-def _member(lead: str, name: str, tone: str, at: str, at_tone: str) -> Line:
-    return Line((Span(f"   {pad(lead + name, _TITLE)}", tone), Span(" " * GAP), Span(cut(at, _TEAMS), at_tone)))
+def _member(lead: str, name: str, tone: str, activity: str, activity_tone: str) -> Line:
+    return Line(
+        (
+            Span(f"   {pad(lead + name, _TITLE_WIDTH)}", tone),
+            Span(" " * GAP),
+            Span(cut(activity, _TEXT_WIDTH), activity_tone),
+        )
+    )
 
 
 def _by_state(label: str, marks: Iterable[Mark]) -> Line:
     counts = Counter(marks)
     spans = [Span(f"  {mark.glyph} {number:,} {mark.word}", mark.tone) for mark, number in counts.most_common()]
-    return Line((Span(pad(label, _LABEL), "muted"), Span(count(counts.total())), *spans))
+    return Line((Span(pad(label, _LABEL_WIDTH), "muted"), Span(count(counts.total())), *spans))
 
 
 def _labelled_line(label: str, text: str, tone: str = "") -> Line:
-    return Line((Span(pad(label, _LABEL), "muted"), Span(text, tone)))
+    return Line((Span(pad(label, _LABEL_WIDTH), "muted"), Span(text, tone)))
