@@ -159,9 +159,10 @@ def a_budget_ends_with_what_was_spent(books: ShadowLedger, event: events.BudgetE
     by = [None, *books.team.agents] if isinstance(spender, Job) else [None]
     subject_budgets = [budget for agent_id in by for budget in budgets(books, spender, agent_id, every=True)]
     limits = [limit for amount, _, limit in subject_budgets if amount == event.amount]
+    asked_limit = books.spending.asked_limits.get((event.subject, event.amount))
     if event.spent != _spent(books, spender.id, event.amount):
         return f"{spender.id} spent {_spent(books, spender.id, event.amount)}; the event says {event.spent}"
-    if limits and event.limit not in limits:
+    if limits and event.limit not in (*limits, asked_limit):
         return f"{spender.id} may spend {limits} {event.amount}; the event says {event.limit}"
     needed = event.spent + event.needs
     left = event.spent < event.limit if not event.needs else needed <= event.limit

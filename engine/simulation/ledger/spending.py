@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 from engine.core import events
@@ -26,6 +27,9 @@ class SpendingLedger:
         """Ended attempts of each agent, and below each supervisor, by its id and `done`, `failed` or `cancelled`."""
         self.granted: dict[tuple[str, str], int] = {}
         """Number of extensions of a budget, by its owner and the name of the amount."""
+        self.asked_limits: dict[tuple[str, str], Decimal] = {}
+        """Limits that answered questions were about, by the owner and the name of the amount; an owner whose task moved
+        on meanwhile may have another one now."""
         self.paid: list[tuple[str, str]] = []
         """Tasks and agents whose attempts reported usage since the last check of budgets."""
         self.returned: set[tuple[str, int]] = set()
@@ -50,6 +54,8 @@ class SpendingLedger:
             end = event.type.removeprefix("attempt_")
             supervisors = team.lineage(team.agents[event.agent_id].supervisor_id)
             self.ends.update((owner, end) for owner in (event.agent_id, *(supervisor.id for supervisor in supervisors)))
+        if isinstance(event, events.EscalationAnswered) and event.kind == "budget":
+            self.asked_limits[event.subject, str(event.detail["amount"])] = Decimal(str(event.detail["limit"]))
         if isinstance(event, events.BudgetExtended) and event.amount is not None:
             self.granted[event.subject, event.amount] = event.granted
 
