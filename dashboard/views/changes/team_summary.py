@@ -41,7 +41,9 @@ def team_summary(state: State, *, working: bool = False) -> list[Line]:
         failed = [Span(f"  {run.failed:,} failed", "warn")] if run.failed else []
         figures = [*meter(share_of(run), _METER_WIDTH, tone=mark.tone), Span(f"  {run.ended:,}/{run.total:,} ended")]
         name = pad(f"{run.id} {run.title}", _TITLE_WIDTH)
-        lines.append(Line((Span(f"   {mark.glyph} ", mark.tone), Span(name), Span(" " * GAP), *figures, *failed), run.id))
+        lines.append(
+            Line((Span(f"   {mark.glyph} ", mark.tone), Span(name), Span(" " * GAP), *figures, *failed), run.id)
+        )
     done = f"{pluralize(state.tasks_done, 'task')} done, {count(state.tasks_failed)} failed"
     lines.append(_labelled_line("so far", f"{pluralize(state.runs_total, 'run')}, {done}"))
     if is_known(state.usage):
