@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, ClassVar
 
+from engine.core.errors import did_you_mean
 from store.errors import format_message, format_path
 
 
@@ -126,8 +127,7 @@ class UnknownRuntime(Unusable):
     """
 
     def __init__(self, name: str, near: Iterable[str], known: Iterable[str]) -> None:
-        names = list(near)
-        hint = f"did you mean {' or '.join(names)}?" if names else f"there are {', '.join(known)}"
+        hint = did_you_mean(near, f"there are {', '.join(known)}")
         super().__init__(f"no runtime for the agent type {name!r}; {hint}")
         self.name = name
 
@@ -223,8 +223,7 @@ class UnknownOption(EngineError, TypeError):
 
     def __init__(self, where: str, name: str, known: Iterable[str]) -> None:
         names = list(known)
-        near = get_close_matches(name, names, n=2)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}"
+        hint = did_you_mean(get_close_matches(name, names, n=2), f"there are {', '.join(names)}")
         super().__init__(f"{where} has no option {name!r}; {hint}")
         self.name = name
 

@@ -86,7 +86,8 @@ class BadValue(Refused, ValueError):
         self.text = text
 
 
-def _suggestion(near: Iterable[str], fallback: str) -> str:
+def did_you_mean(near: Iterable[str], fallback: str) -> str:
+    """Return a question that suggests the names nearest to an unknown one; `fallback` if there are none."""
     names = list(near)
     return f"did you mean {' or '.join(names)}?" if names else fallback
 
@@ -95,7 +96,7 @@ class UnknownAgent(Refused):
     """A command named an agent that does not exist."""
 
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
-        super().__init__(f"no agent {name!r}; {_suggestion(near, 'list them with: quarterdeck agents')}")
+        super().__init__(f"no agent {name!r}; {did_you_mean(near, 'list them with: quarterdeck agents')}")
 
 
 class NoTeam(Refused):
@@ -109,14 +110,14 @@ class UnknownSupervisor(Refused):
     """A command named a supervisor that does not exist."""
 
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
-        super().__init__(f"no supervisor {name!r}; {_suggestion(near, 'list them with: quarterdeck ps')}")
+        super().__init__(f"no supervisor {name!r}; {did_you_mean(near, 'list them with: quarterdeck ps')}")
 
 
 class UnknownTarget(Refused):
     """A command named something that does not exist."""
 
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
-        super().__init__(f"there is no {name!r} here; {_suggestion(near, 'list agents with: quarterdeck agents')}")
+        super().__init__(f"there is no {name!r} here; {did_you_mean(near, 'list agents with: quarterdeck agents')}")
 
 
 class UnknownWork(Refused):
@@ -139,7 +140,7 @@ class UnknownSpec(Refused):
     """A command named a spec that the registry does not have."""
 
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
-        super().__init__(f"no spec {name!r} in the registry; {_suggestion(near, 'give a file with the spec instead')}")
+        super().__init__(f"no spec {name!r} in the registry; {did_you_mean(near, 'give a file with the spec instead')}")
 
 
 class UnknownStrategy(Refused):
@@ -167,7 +168,7 @@ class NoAgentMatches(Refused):
     """No agent has the requested name or capability."""
 
     def __init__(self, capability: str, near: Iterable[str] = ()) -> None:
-        super().__init__(f"no agent can {capability!r}; {_suggestion(near, 'add one with that specialty')}")
+        super().__init__(f"no agent can {capability!r}; {did_you_mean(near, 'add one with that specialty')}")
 
 
 class NotTrusted(Refused):

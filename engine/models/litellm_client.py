@@ -15,6 +15,7 @@ from typing import Any, cast
 import anyio
 from msgspec import structs
 
+from engine.core.errors import did_you_mean
 from engine.core.records.records import copy_with
 from engine.core.records.values import NO_USAGE, Usage
 from engine.core.specs.model_spec import Price
@@ -234,8 +235,8 @@ def _checked_params(params: Mapping[str, Any], names: set[str], provider: str) -
     """
     unknown = next((name for name in params if name not in names), None)
     if unknown is not None:
-        near = get_close_matches(unknown, names, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(sorted(names)[:12])} …"
+        near = map(repr, get_close_matches(unknown, names, n=1))
+        hint = did_you_mean(near, f"it takes {', '.join(sorted(names)[:12])} …")
         raise BadRequestError(f"{provider} takes no parameter {unknown!r}; {hint}")
     return dict(params)
 

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 
 from engine.core.discovery.candidate import category_stem
 from engine.core.discovery.words import phrase_key
+from engine.core.errors import did_you_mean
 from engine.core.queries.team.tree import subtree_of
 from engine.core.records.records import copy_with
 from engine.core.records.values import NO_USAGE, Usage
@@ -110,10 +111,8 @@ class SupervisionMetrics:
         """Return the success rate of a specialty."""
         if name.startswith("_") or not name.endswith(_RATE_SUFFIX):
             metric_names = [*self.__slots__, *(f"{key.replace(' ', '_')}{_RATE_SUFFIX}" for key in self.by_specialty)]
-            near = get_close_matches(name, metric_names, n=2)
-            raise AttributeError(
-                f"no metric {name!r}; {f'did you mean {near[0]}?' if near else ', '.join(metric_names)}"
-            )
+            hint = did_you_mean(get_close_matches(name, metric_names, n=1), ", ".join(metric_names))
+            raise AttributeError(f"no metric {name!r}; {hint}")
         specialty = name.removesuffix(_RATE_SUFFIX)
         return share(*self.by_specialty.get(_stem_of(specialty), (0, 0)))
 

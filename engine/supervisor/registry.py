@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from engine.core.discovery.capability_index import CapabilityIndex
+from engine.core.errors import did_you_mean
 from engine.core.queries.team.matching import candidate_from, tool_name
 from engine.core.records.records import copy_with
 from engine.core.specs.spec import AgentCapability, AgentSpec
@@ -23,8 +24,7 @@ class UnknownName(EngineError):
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
         names = list(known)
-        near = get_close_matches(name, names, n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "register it first"
+        hint = did_you_mean(get_close_matches(name, names, n=3), "register it first")
         super().__init__(f"the registry has no {name!r}; {hint}")
         self.name = name
 

@@ -14,6 +14,8 @@ from typing import Any
 
 import yaml
 
+from engine.core.errors import did_you_mean
+
 Loc = tuple[str | int, ...]
 """Path of a value: keys and list indices."""
 
@@ -92,10 +94,8 @@ def suggest(name: str, allowed: Iterable[str]) -> str:
     """Return `did you mean …?`, or the allowed names if none is similar."""
     names = list(dict.fromkeys(allowed))
     near = get_close_matches(name, names[:MAX_COMPARED_NAMES], n=1, cutoff=0.6)
-    if near:
-        return f"did you mean {near[0]}?"
     listed = ", ".join(names[:MAX_SHOWN]) + (", …" if len(names) > MAX_SHOWN else "")
-    return f"there are {listed}" if names else "there are none"
+    return did_you_mean(near, f"there are {listed}" if names else "there are none")
 
 
 MAX_DEPTH = 32

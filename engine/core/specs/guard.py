@@ -8,7 +8,7 @@ import re
 from math import prod
 
 from engine.core.discovery.nearest import nearest
-from engine.core.errors import Refused
+from engine.core.errors import Refused, did_you_mean
 from engine.core.records.records import JsonValue
 
 KINDS = ("status", "contains", "names", "matches", "json")
@@ -31,8 +31,7 @@ def check_guard(where: str, guard: JsonValue) -> None:
         raise Refused(f"{where}: a guard is 'else' or one of {', '.join(KINDS)} with a value, not {guard!r:.60}")
     kind = next((key for key in guard if key in KINDS), None)
     if kind is None:
-        near = nearest(str(next(iter(guard))), KINDS)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(KINDS)} and else"
+        hint = did_you_mean(nearest(str(next(iter(guard))), KINDS, 1), f"there are {', '.join(KINDS)} and else")
         raise Refused(f"{where}: no guard {next(iter(guard))!r:.40}; {hint}")
     unknown_keys = set(guard) - ({"json", "equals"} if kind == "json" else {kind})
     if unknown_keys:

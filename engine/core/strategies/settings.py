@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from engine.core.discovery.nearest import nearest
-from engine.core.errors import Refused
+from engine.core.errors import Refused, did_you_mean
 from engine.core.records.records import JsonValue
 from engine.core.specs.spec import AGGREGATIONS
 from engine.core.strategies.wiring import Settings
@@ -21,9 +21,8 @@ def check_schema(strategy: str, settings: Settings, schema: Mapping[str, Validat
     """
     for key, value in settings.items():
         if key not in schema:
-            near = nearest(str(key), schema)
             allowed = f"there are {', '.join(schema)}" if schema else "it has none"
-            hint = f"did you mean {near[0]}?" if near else allowed
+            hint = did_you_mean(nearest(str(key), schema, 1), allowed)
             raise Refused(f"{strategy} has no setting {key!r}; {hint}")
         schema[key](f"setting {key} of {strategy}", value, members)
 
@@ -74,10 +73,8 @@ def member(where: str, value: JsonValue, members: Sequence[str]) -> None:
     """Check that a value is the name of a member."""
     text(where, value, members)
     if members and value not in members:
-        near = nearest(str(value), members)
-        raise Refused(
-            f"{where}: no member {value!r:.60}; {f'did you mean {near[0]}?' if near else _list_members(members)}"
-        )
+        hint = did_you_mean(nearest(str(value), members, 1), _list_members(members))
+        raise Refused(f"{where}: no member {value!r:.60}; {hint}")
 
 
 def members_of(where: str, value: JsonValue, members: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_type_hints
 
 from msgspec import Struct, StructMeta
 
-from engine.core.errors import BadValue
+from engine.core.errors import BadValue, did_you_mean
 from engine.core.records.records import fields, names
 from engine.core.validation.rules import Check, InvalidValue, rule_for, short_repr
 
@@ -39,7 +39,7 @@ class _NamesFieldsMeta(StructMeta):
                 if unknown is None:
                     raise TypeError(f"{cls.__name__}: {error}") from error
                 near = get_close_matches(unknown, field_names, n=2)
-                hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(field_names)}"
+                hint = did_you_mean(near, f"there are {', '.join(field_names)}")
                 raise TypeError(f"{cls.__name__} has no option {unknown!r}; {hint}") from None
 
 

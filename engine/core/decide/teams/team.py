@@ -14,7 +14,7 @@ from engine.core.decide.work.failing import manual_close_events
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Decided, Mint
 from engine.core.discovery.nearest import nearest
-from engine.core.errors import DuplicateName, Refused
+from engine.core.errors import DuplicateName, Refused, did_you_mean
 from engine.core.events import (
     AgentAdded,
     AgentCheckAsked,
@@ -258,7 +258,7 @@ def change_capabilities(state: State, command: commands.ChangeCapabilities, ctx:
     for word in remove:
         if not _contains_word(spec.specialties, word):
             near = nearest(word, spec.specialties)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(spec.specialties) or 'none'}"
+            hint = did_you_mean(near, f"it has {', '.join(spec.specialties) or 'none'}")
             raise Refused(f"{agent.name} has no specialty {word!r}; {hint}")
     added = [word for word in add if not _contains_word(spec.specialties, word)]
     removed = [word for word in spec.specialties if _contains_word(remove, word)]

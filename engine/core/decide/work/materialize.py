@@ -6,7 +6,7 @@ from msgspec import field
 
 from engine.core.decisions.outcomes import Mint
 from engine.core.discovery.nearest import nearest
-from engine.core.errors import Refused
+from engine.core.errors import Refused, did_you_mean
 from engine.core.events import NodePlan, QueueMade
 from engine.core.policies.rules import chain_of_agent
 from engine.core.queries.targets import member_name
@@ -185,8 +185,7 @@ class _Places:
     def member(self, name: str) -> str:
         """Return the id of a member."""
         if name not in self._members:
-            near = nearest(name, self._members)
-            hint = f"did you mean {near[0]}?" if near else "add it first"
+            hint = did_you_mean(nearest(name, self._members, 1), "add it first")
             raise Refused(f"supervisor {self._supervisor.name!r} has no member {name!r}; {hint}")
         return self._members[name]
 

@@ -8,7 +8,7 @@ from engine.core.discovery.candidate import category_stem, profile_of
 from engine.core.discovery.capability_index import CapabilityIndex
 from engine.core.discovery.choosing import choose_category
 from engine.core.discovery.nearest import nearest
-from engine.core.errors import NoAgentMatches, Refused
+from engine.core.errors import NoAgentMatches, Refused, did_you_mean
 from engine.core.queries.targets import member_name
 from engine.core.queries.team.matching import candidate_of, choose_agents, index_of
 from engine.core.queries.team.tree import agents_in, can_get_work_from, teams_in
@@ -226,8 +226,7 @@ def lead_of(state: State, supervisor: Supervisor, name: str) -> str:
     """
     names = {member_name(state, member_id): member_id for member_id in members_in(state, supervisor)}
     if name not in names:
-        near = nearest(name, names)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+        hint = did_you_mean(nearest(name, names, 1), f"there are {', '.join(names)}")
         raise Refused(f"supervisor {supervisor.name!r} has no member {name!r} to lead it; {hint}")
     return names[name]
 
@@ -264,8 +263,8 @@ def check_category(supervisor: Supervisor, category: str | None) -> None:
     strategies = supervisor.options.strategies
     if category is None or _named_category(supervisor, category) is not None:
         return
-    near = nearest(category, strategies)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(strategies)}" if strategies else "it has none"
+    allowed = f"there are {', '.join(strategies)}" if strategies else "it has none"
+    hint = did_you_mean(nearest(category, strategies, 1), allowed)
     raise Refused(f"supervisor {supervisor.name!r} has no strategy for the category {category!r}; {hint}")
 
 
