@@ -120,8 +120,9 @@ class TimelineScreen(BoardScreen):
 
     def _draw(self, view: ViewState, width: int, height: int) -> None:
         whole, lanes = self._history.lanes, self._visible_lanes()
-        whole.advance(view.now_ms if view.working else whole.last_ms)
-        now_ms = max(lanes.moment(lanes.advance(view.now_ms if view.working else lanes.last_ms)), 0)
+        until_ms = view.now_ms if view.activity.until_ms is None else view.activity.until_ms
+        whole.advance(until_ms)
+        now_ms = max(lanes.moment(lanes.advance(until_ms)), 0)
         begin_ms, end_ms = self._stretch(now_ms)
         text_height = (
             TALL_TEXT_HEIGHT if height >= TALL_TEXT_MIN_HEIGHT else TEXT_HEIGHT if height >= TEXT_MIN_HEIGHT else 0

@@ -1,5 +1,6 @@
 """The timeline under the hands of an operator, on a file that is read."""
 
+import dataclasses
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,11 +22,14 @@ from tests.world import World
 
 @asynccontextmanager
 async def timeline_on(
-    folder: Path, work: World, clock: Callable[[], int] = lambda: NOW_MS
+    folder: Path, work: World, clock: Callable[[], int] = lambda: NOW_MS, *, killed_ms: int | None = None
 ) -> AsyncIterator[tuple[Pilot[int], TimelineScreen]]:
     db = folder / "team.db"
     await write(db, work)
-    app = QuarterdeckApp(db, feed=StillFeed(db, work), clock=clock)
+    feed = StillFeed(db, work)
+    if killed_ms is not None and feed.engine is not None:
+        feed.engine = dataclasses.replace(feed.engine, alive=False, heard_ms=killed_ms)
+    app = QuarterdeckApp(db, feed=feed, clock=clock)
     async with app.run_test(size=(120, 40)) as pilot:
         await press(pilot, "3")
         assert isinstance(app.screen, TimelineScreen)
@@ -132,3 +136,11 @@ async def test_what_it_says_about_now_stands_until_newer_events_are_read(tmp_pat
         screen.deck.flush()
         assert f"AT {clock(now[0])}" in screen.board.text
         assert "reading" not in screen.board.text
+
+
+@pytest.mark.anyio
+async def test_what_a_killed_engine_worked_on_ends_at_its_last_sign_of_life(tmp_path: Path) -> None:
+    work = audit()
+    killed_ms = work.state.at_ms + 4_000
+    async with timeline_on(tmp_path, work, lambda: NOW_MS + 60_000, killed_ms=killed_ms) as (_, screen):
+        assert f"AT {clock(killed_ms)}" in screen.board.text
