@@ -33,7 +33,7 @@ from engine.simulation.world import START_MS, ObservedHost, World
 from store import CommandRow, Deposed
 
 MAX_EVENTS = 40_000
-"""Number of events after which a history counts as one that never comes to rest."""
+"""Number of events after which a history counts as endless."""
 PATIENCE_S = 20.0
 """Real seconds without an event or a tick of the clock after which a history is given up."""
 CHECK_INTERVAL_S = 0.1

@@ -50,7 +50,7 @@ class Cause:
 
     @property
     def advice(self) -> str:
-        """What to change in the team."""
+        """A suggestion of what to change in the team."""
         if self.kind == "removed":
             return "give a second agent one of its specialties"
         if self.kind == "deadline or budget":

@@ -104,7 +104,8 @@ def _overspent(
     state: State, subject: Subject, subject_budgets: list[Budget], ctx: DecisionContext, reporter: str | None
 ) -> list[Event]:
     """Stop attempts that may finish although the budget of attempts is spent, once they spend another budget."""
-    if not not_stopping(state, spenders(state, subject)[1]):
+    _, working = spenders(state, subject)
+    if not not_stopping(state, working):
         return []
     events: list[Event] = []
     for budget in subject_budgets:

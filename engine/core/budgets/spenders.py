@@ -48,7 +48,8 @@ def spenders(state: State, subject: Subject) -> tuple[list[str], list[str]]:
 def at_work(state: State, subject: Subject) -> list[str]:
     """Return the tasks whose attempts spend a budget; an attempt that waits for delegations spends nothing."""
     if isinstance(subject, Task | Run):
-        tasks = [state.tasks[task_id] for task_id in tasks_to_end(state, subject)[1]]
+        _, working = tasks_to_end(state, subject)
+        tasks = [state.tasks[task_id] for task_id in working]
     else:
         agents = agents_of(state, subject.id)
         tasks = [state.tasks[task_id] for agent in agents for task_id in (*agent.running, *agent.parked)]

@@ -177,7 +177,7 @@ class Task:
     ready_seq: int | None = None
     """The event that made it ready; kept when it returns to its old place."""
     ready_ms: int = 0
-    """Since when it is ready."""
+    """When it became ready."""
     priority: int = DEFAULT_PRIORITY
     """0 is the most urgent, 9 the least."""
     deadline_ms: int | None = None

@@ -125,11 +125,11 @@ class BudgetExhausted(BudgetEvent):
 
 @fact
 class BudgetExtended(BudgetEvent):
-    """A budget has something left again, because a person extended it or it was set anew."""
+    """A budget has something left again, because a person extended it or its limit was changed."""
 
     agent_id: str | None
     amount: Literal["attempts", "time_s", "tokens", "cost_usd"] | None
-    """The amount that was extended; None if the budget was set anew."""
+    """The amount that was extended; None if the limit was changed."""
     granted: int
     """How often the original limit was granted again, in all."""
     limit: Decimal | None

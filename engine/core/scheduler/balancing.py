@@ -70,7 +70,7 @@ def performance(agent: Agent) -> int:
 def track_record(agent: Agent, category: str) -> int:
     """Rank an agent by the expected time to a success at work of one category, in microseconds.
 
-    As `performance`, with the mean time of its attempts in that category; its other work is ignored.
+    Return the same as `performance` from the attempts in that category alone.
 
     Args:
         agent: A free agent.

@@ -45,9 +45,9 @@ class Schedule:
         self.stale = False
         self.recheck_urgent = False
         self._places: dict[str, tuple[str, int, int, str]] = {}
-        """Of each ready task: queue key, priority, event since which it waits, run."""
+        """Queue key, priority, seq from which it waits, and run of each ready task."""
         self._held_slots: dict[str, tuple[str, bool]] = {}
-        """Of each task with a slot: the supervisor whose slot it is, and whether it holds a process."""
+        """The supervisor whose slot each task holds, and whether the task holds a process slot."""
         self._shared: dict[str, None] = {}
         """Queues shared by several teams."""
         self._in_processes: dict[str, None] = {}

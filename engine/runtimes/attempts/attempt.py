@@ -1,4 +1,4 @@
-"""What all parts of an attempt build on: steps and their keys, reports to the journal, waits, and the stops of them."""
+"""The shared base of the parts of an attempt: steps and their keys, reports to the journal, waits and their stops."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,7 +32,7 @@ def _scopes() -> Callable[[], anyio.CancelScope]:
 
 
 class Attempt:
-    """What all parts of an attempt build on.
+    """The shared base of the parts of an attempt.
 
     It refers to none of them: without cycles an attempt is freed once it has ended, and garbage is rarely collected.
 

@@ -107,7 +107,7 @@ class PeopleLine:
             question: One line, for a person to read.
             options: Possible answers; none lets the person write a text.
             default: The answer if none is given in time; one of `options`, if there are any.
-            due_s: Time limit for the person, in seconds; None waits for ever.
+            due_s: Time limit for the person, in seconds; None waits without limit.
             kind: Kind of the question, for the inbox.
             detail: Details to show in the inbox.
 

@@ -29,7 +29,7 @@ class EarlierMessage:
 
     role: Literal["user", "assistant", "tool", "summary"]
     content: JsonValue
-    """Of an assistant, its recorded answer, or a text; of a summary, its recorded step; of a tool, the whole result."""
+    """The recorded answer or a text of an assistant; the recorded step of a summary; the whole result of a tool."""
     call_id: str = ""
 
 

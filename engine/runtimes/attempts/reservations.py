@@ -24,7 +24,7 @@ class Payer(Protocol):
 
     @property
     def effect(self) -> StartAttempt:
-        """What started it."""
+        """The effect that started it."""
 
     def unreported(self) -> Usage:
         """Return its usage that the core does not know yet."""

@@ -1,6 +1,6 @@
 """Drives a coroutine of user code, and abandons it if it ignores cancellation.
 
-Cancellation is thrown into a coroutine until it ends. One that swallows every throw would keep its task alive for ever;
+Cancellation is thrown into a coroutine until it ends. One that swallows every throw would keep its task alive forever;
 once it is abandoned, it is not resumed any more.
 """
 

@@ -92,7 +92,10 @@ class _AppliedCommand:
 
     def _cancel(self, command: commands.Cancel) -> str | None:
         agents = [agent for agent in self.team.agents.values() if self._is_target(command.target, agent)]
-        jobs = self.work.at_work(agents[0].id) if agents else self._find_work(command.target)[1]
+        if agents:
+            jobs = self.work.at_work(agents[0].id)
+        else:
+            _, jobs = self._find_work(command.target)
         for job in jobs:
             if not self.work.is_over(job) or (job.attempt is not None and "cancel" not in job.attempt.stop_reasons):
                 return f"{job.id} goes on"
@@ -135,7 +138,8 @@ class _AppliedCommand:
     def _retry_work(self, command: commands.RetryWork) -> str | None:
         if "run_id" in self.result:
             return None if self.result["run_id"] in self.work.runs else "there is no new run"
-        job: Any = self._find_work(command.target)[0]
+        job: Any
+        job, _ = self._find_work(command.target)
         is_open = job.outcome is None and job.retrying_until_ms is None
         return None if is_open else f"{job.id} is {job.outcome}, or still backs off"
 

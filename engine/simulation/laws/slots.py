@@ -122,7 +122,7 @@ def whatever_can_start_has_started(books: ShadowLedger) -> str | None:
 
 
 def _is_continuing(job: Job) -> bool:
-    """Tell whether an attempt is not on its way out; one that is may have lost what it waits for to another graph."""
+    """Return whether an attempt is not being stopped; one that is may have lost what it waits for to another graph."""
     return job.attempt is not None and "cancel" not in job.attempt.stop_reasons
 
 
@@ -142,7 +142,7 @@ def open_queues(books: ShadowLedger, agent: AgentEntry) -> list[str]:
 
 
 def _is_to_begin(job: Job) -> bool:
-    """Tell whether a team has taken a task, and nobody of it has begun with it."""
+    """Return whether a team has taken a task that none of its members has begun."""
     return job.is_claimed and job.outcome is None and job.begun_ms is None
 
 

@@ -69,7 +69,7 @@ def a_deadline_passes_when_it_is_due(books: ShadowLedger, event: events.Deadline
 
 @law(events.DeadlinePassed)
 def grace_is_given(books: ShadowLedger, event: events.DeadlinePassed) -> str | None:
-    """What is at work when a deadline passes may go on for as long as its supervisor grants."""
+    """Work that runs when a deadline passes may continue for as long as its supervisor grants."""
     subject: Any = books.work.jobs[event.task_id] if event.task_id else books.work.runs[event.run_id]
     if not event.stopping:
         return None
@@ -171,7 +171,7 @@ def an_attempt_begins_on_the_newest(books: ShadowLedger, event: events.AttemptSt
 
 @law(When.AFTER_BATCH)
 def cancelled_work_ends(books: ShadowLedger) -> str | None:
-    """What is being cancelled has nothing left but attempts that were asked to stop and graphs that wait for them."""
+    """Cancelled work has nothing left but attempts that were asked to stop and graphs that wait for them."""
     work = books.work
     for job in work.jobs.values():
         if job.outcome is None and job.attempt is None and work.is_over(job) and not _has_open_child(books, job):

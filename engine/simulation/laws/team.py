@@ -202,7 +202,7 @@ def the_team_is_what_events_say(books: ShadowLedger) -> str | None:
 
 @law(When.AFTER_BATCH)
 def grants_are_what_people_said(books: ShadowLedger) -> str | None:
-    """What people said of tools holds until it is revoked or the generation of the agent ends, and no longer."""
+    """A permission of a tool holds until it is revoked or the generation of the agent ends, and no longer."""
     grants = {
         grant.id: (grant.agent_id, grant.generation, grant.tool, grant.allows) for grant in books.state.grants.values()
     }

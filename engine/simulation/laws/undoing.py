@@ -62,7 +62,7 @@ def _applies(event: events.Event, command_id: str) -> bool:
 
 
 Histories = dict[str, list[tuple[int, Any]]]
-"""What each subject was, with the place in the journal, the oldest first."""
+"""Former values of each subject with their seq, the oldest first."""
 
 
 def _histories(books: ShadowLedger, done: events.CommandApplied, place: int) -> tuple[set[str], Histories]:
@@ -172,6 +172,6 @@ _CHANGES_BY_COMMAND: dict[str, Any] = {
     "set_deadline": _deadline_changes,
     **dict.fromkeys(SWAPS, _spec_changes),
 }
-"""What says how the subjects of a command were, by its type."""
+"""Functions that return the values of the subjects of a command, by its type."""
 _BY_FIELD = ("change_supervisor", "change_capabilities")
 """Commands that change several things of an object, each of which is a subject."""

@@ -9,7 +9,7 @@ from engine.simulation.ledger import Ledger
 
 
 class MemoryLedger(Ledger):
-    """What each agent has to know, with how important it is, the oldest first."""
+    """Insights of each agent with their importance, the oldest first."""
 
     def __init__(self, resolve: Any) -> None:
         self._resolve = resolve

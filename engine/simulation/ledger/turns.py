@@ -26,7 +26,7 @@ class Turn:
 
     @property
     def since_ms(self) -> int | None:
-        """Since when they wait: since the first became ready, or since the last turn; None if that is unknown."""
+        """When their wait began: when the first became ready, or at the last turn; None if that is unknown."""
         known_starts_ms = [start_ms for start_ms in self.tasks.values() if start_ms is not None]
         is_known = self.served_ms is not None and len(known_starts_ms) == len(self.tasks)
         return max(self.served_ms or 0, min(known_starts_ms)) if is_known else None
@@ -47,7 +47,7 @@ class TurnLedger:
         self._places: dict[str, Place] = {}
         """The place of each ready task."""
         self._since_ms: dict[str, int] = {}
-        """Since when each task waits only for a slot, counted from the first time; pauses do not interrupt it."""
+        """When each task began to wait only for a slot, for the first time; pauses do not interrupt the wait."""
         self._first_places: dict[str, Place] = {}
         """The place of each task when it first waited only for a slot, paused or not."""
         self._last_turns: dict[Place, tuple[int | None, str]] = {}

@@ -28,7 +28,7 @@ class AttemptEntry:
     awaited_calls: list[str] = field(default_factory=list, compare=False)
     """Calls that it waits for, parked or not."""
     parked_for: str | None = field(default=None, compare=False)
-    """What it waits for without a slot; None if only for delegated work."""
+    """The reason why it waits without a slot; None if only for delegated work."""
     needs_slot: bool = field(default=False, compare=False)
     """It is parked, and one of its steps needs a slot."""
     stop_reasons: set[str] = field(default_factory=set, compare=False)

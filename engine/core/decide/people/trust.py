@@ -22,7 +22,7 @@ def trust(state: State, specs: Iterable[AgentSpec], ctx: DecisionContext, *, ane
         state: The state, with references trusted before.
         specs: Specs whose code is to be imported.
         ctx: References granted with the order.
-        anew: Ignore earlier trust, because the references may name other files now.
+        anew: Whether to ignore earlier trust, because the references may name other files now.
 
     Raises:
         NotTrusted: If a spec refers to code that is neither trusted nor granted.

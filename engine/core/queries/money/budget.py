@@ -146,7 +146,8 @@ def spent_of(state: State, subject: Subject, name: Amount, now_ms: int | None = 
     if name == "time_s":
         time_ms = 0 if usage is None else usage.time_ms
         if now_ms is not None:
-            time_ms += time_at_work(state, subject, now_ms)[1]
+            _, running_ms = time_at_work(state, subject, now_ms)
+            time_ms += running_ms
         return Decimal(time_ms) / 1000
     if usage is None:
         return _ZERO
