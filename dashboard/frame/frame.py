@@ -106,7 +106,7 @@ class Frame(LiveScreen, Screen[None]):
         yield TourCard(id="tour")
         yield Scrubber(id="time")
         yield Keys(id="keys")
-        yield Prompt(partial(_complete, self), self._prompt_typed)
+        yield Prompt(partial(_complete, self), partial(_apply_typed, self))
 
     def on_lines_dragged(self, event: Lines.Dragged) -> None:
         self.sizes.drag(event)
@@ -211,13 +211,7 @@ class Frame(LiveScreen, Screen[None]):
         self._laid_out_for = event.size
         self.query_one(HealthStrip).display = event.size.height >= TALL_HEADER_MIN_HEIGHT
         self.sizes.apply()
-        self.call_after_refresh(self._laid_out)
-
-    def _laid_out(self) -> None:
-        view = self.deck.view
-        self.deck.begin()
-        if self.deck.view is view:  # else this has just been looked at
-            self.update_view(view)
+        self.call_after_refresh(_begin_painting, self)
 
     def keys(self) -> list[tuple[str, str]]:
         """The keys that the last line names."""
@@ -314,15 +308,6 @@ class Frame(LiveScreen, Screen[None]):
     def action_act(self, name: str) -> None:
         BY_NAME[name].call(self, CommandLine())
 
-    def perform(self, line: str) -> None:
-        """Run a `:` line; an error is shown as one line."""
-        try:
-            action, command_line = parse_line(line)
-        except InvalidCommandLine as error:
-            self.deck.messages.warn(str(error))
-        else:
-            action.call(self, command_line)
-
     def action_prompt(self, purpose: Purpose) -> None:
         self.query_one(Prompt).open(purpose, "" if purpose == "command" else self.finding.initial_text())
 
@@ -339,30 +324,18 @@ class Frame(LiveScreen, Screen[None]):
         """Redraw after the filter was applied."""
         self.update_view(self.deck.view)
 
-    def _prompt_typed(self, purpose: str, text: str) -> None:
-        if purpose == "filter":
-            self.finding.seek_typed(text)
-        else:
-            self.update_view(self.deck.view)
-        self.query_one(Prompt).after_key(self.key_frames.paint)
-
     def on_prompt_given(self, event: Prompt.Given) -> None:
-        self._close_prompt()
+        _close_prompt(self)
         if event.purpose == "filter":
             self.finding.confirm(event.text)
         elif event.text.strip():
-            self.perform(event.text)
+            perform(self, event.text)
 
     def on_prompt_left(self, event: Prompt.Left) -> None:
         prompt = self.query_one(Prompt)
         if prompt.is_open and prompt.purpose == "filter":
             self.finding.seek("")
-        self._close_prompt()
-
-    def _close_prompt(self) -> None:
-        self.query_one(Prompt).close()
-        self.focus_body()
-        self.update_view(self.deck.view)
+        _close_prompt(self)
 
     def action_jump(self) -> None:
         """Start jump mode: label every target with a letter, and go to that of the next key."""
@@ -375,6 +348,39 @@ class Frame(LiveScreen, Screen[None]):
 
     def focus_body(self) -> None:
         self.query_one("#body").focus()
+
+
+def perform(frame: Frame, line: str) -> None:
+    """Run a `:` line; an error is shown as one line."""
+    try:
+        action, command_line = parse_line(line)
+    except InvalidCommandLine as error:
+        frame.deck.messages.warn(str(error))
+    else:
+        action.call(frame, command_line)
+
+
+def _begin_painting(frame: Frame) -> None:
+    """Let the app paint, now that the frame has its size."""
+    view = frame.deck.view
+    frame.deck.begin()
+    if frame.deck.view is view:  # else this has just been looked at
+        frame.update_view(view)
+
+
+def _apply_typed(frame: Frame, purpose: Purpose, text: str) -> None:
+    """Apply an unfinished line."""
+    if purpose == "filter":
+        frame.finding.seek_typed(text)
+    else:
+        frame.update_now()
+    frame.query_one(Prompt).after_key(frame.key_frames.paint)
+
+
+def _close_prompt(frame: Frame) -> None:
+    frame.query_one(Prompt).close()
+    frame.focus_body()
+    frame.update_now()
 
 
 def _complete(frame: Frame, purpose: Purpose, line: str) -> list[str]:

@@ -24,6 +24,20 @@ PROMPT_KEY = Binding("p", "prompt_pane", "prompt", show=False)
 """Key of pages that show a prompt; in the past the key plays instead."""
 
 
+class LineCache:
+    """Lines of long lists, with the data that they were made from."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, tuple[object, list[Line]]] = {}
+
+    def lines(self, name: str, of: object, make: Callable[[], list[Line]]) -> list[Line]:
+        """Return the lines of a list, made again if `of` has changed."""
+        entry = self._entries.get(name)
+        if entry is None or entry[0] != of:
+            entry = self._entries[name] = of, make()
+        return entry[1]
+
+
 class PanelsScreen(Frame):
     """Facts above, panes below. Steps unfold on enter; other lines open what they are about."""
 
@@ -44,8 +58,7 @@ class PanelsScreen(Frame):
         self.reading = PageReading(self, self.read, self.show_body, self.task_needing_input)
         self.unfolded: set[str] = set()
         """Unfolded steps, by the seq of their event."""
-        self._line_cache: dict[str, tuple[object, list[Line]]] = {}
-        """Cached lines of long lists, with the data that they were made from."""
+        self.line_cache = LineCache()
         self._grown: str | None = None
         """The task whose text was growing at the last redraw."""
         self._sizes: list[Size] = []
@@ -110,22 +123,15 @@ class PanelsScreen(Frame):
         pane = self.focused if isinstance(self.focused, Panel) else self.panel(self.GROWING)
         return pane.title.lower(), pane.whole
 
-    def cached_lines(self, name: str, of: object, make: Callable[[], list[Line]]) -> list[Line]:
-        """Return cached lines, made again if `of` has changed."""
-        cache_entry = self._line_cache.get(name)
-        if cache_entry is None or cache_entry[0] != of:
-            cache_entry = self._line_cache[name] = of, make()
-        return cache_entry[1]
-
     def step_lines(self, width: int) -> list[Line]:
         """Return the steps that the page lists."""
         of = (self.steps(), width, frozenset(self.unfolded))
-        return self.cached_lines("steps", of, lambda: step_lines(of[0], width, unfolded=of[2]))
+        return self.line_cache.lines("steps", of, lambda: step_lines(of[0], width, unfolded=of[2]))
 
     def cached_event_lines(self, names: Names, width: int, *, agent_id: str = "") -> list[Line]:
         """Return the events of the page as sentences."""
         of = (self.reading.entries, width, names, names.renames)
-        return self.cached_lines("events", of, lambda: event_lines(of[0], names, width, agent_id=agent_id))
+        return self.line_cache.lines("events", of, lambda: event_lines(of[0], names, width, agent_id=agent_id))
 
     def follow_text(self, task_id: str | None) -> str:
         """Follow the end of a text from when it begins to grow, unless it is held; return what its title says of that.

@@ -148,7 +148,7 @@ class RunScreen(PanelsScreen):
                 at_work.wide,
                 (self.reading.entries[-1:], len(self.reading.entries), at_work.wide, names, names.renames),
             )
-            first = self.cached_lines(
+            first = self.line_cache.lines(
                 "ended", of, lambda: ended_lines(ended_tasks_in(newest, names), names, width=width)
             )
             later = list[Line]()
@@ -156,12 +156,12 @@ class RunScreen(PanelsScreen):
             title, right = "TASKS", f"{the}{len(first):,} ended, the newest first"
         else:
             width, working = at_work.wide, view.working
-            first = self.cached_lines(
+            first = self.line_cache.lines(
                 "at work",
                 (self._census, width, working, view.live, now_ms // METERS_MS),
                 lambda: at_work_lines(state, self._census, view.live, width=width, now_ms=now_ms, working=working),
             )
-            later = self.cached_lines(
+            later = self.line_cache.lines(
                 "waiting",
                 (self._census, width),
                 lambda: waiting_lines(state, self._census, view.counts, width=width, now_ms=now_ms),

@@ -252,7 +252,7 @@ class TimelineScreen(BoardScreen):
         """Go to the next or the previous column of the lane that is not idle."""
         if self._drawing is None or not self._drawing.axis.columns or not self._rows:
             return
-        columns, text = self._drawing.axis.columns, self._lane_text()
+        columns, text = self._drawing.axis.columns, _lane_text(self._drawing)
         now = self._column()
         place = now + by
         while 0 < place < len(columns) - 1 and (
@@ -271,12 +271,6 @@ class TimelineScreen(BoardScreen):
             if self._end_ms >= self._history.lanes.last_ms:
                 self._end_ms = None
         self.again()
-
-    def _lane_text(self) -> str:
-        """Return the drawn text of the lane under the cursor."""
-        assert self._drawing is not None
-        line = next((line for line in self._drawing.lines if line.tone == "selected"), BLANK)
-        return "".join(span.text for span in line.spans)[self._drawing.left :]
 
     def action_lane(self, by: int) -> None:
         self._lane = max(0, min(self._lane + by, len(self._rows) - 1))
@@ -362,6 +356,12 @@ class TimelineScreen(BoardScreen):
             self.action_newest()
         else:
             super().action_back()
+
+
+def _lane_text(drawing: Timeline) -> str:
+    """Return the drawn text of the lane under the cursor."""
+    line = next((line for line in drawing.lines if line.tone == "selected"), BLANK)
+    return "".join(span.text for span in line.spans)[drawing.left :]
 
 
 def _titles(view: ViewState, lanes: Lanes) -> dict[str, str]:

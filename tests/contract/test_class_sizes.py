@@ -34,24 +34,20 @@ class ClassSize(NamedTuple):
 
 
 EXCEPTIONS: dict[str, ClassSize] = {
-    "dashboard.frame.panels_screen.PanelsScreen": ClassSize(2, 45),
-    "dashboard.frame.table_screen.TableScreen": ClassSize(2, 50),
-    "dashboard.pages.agent.AgentScreen": ClassSize(3, 53),
-    "dashboard.pages.run.RunScreen": ClassSize(3, 53),
-    "dashboard.pages.task.TaskScreen": ClassSize(3, 48),
-    "dashboard.screens.agents.AgentsScreen": ClassSize(3, 51),
-    "dashboard.screens.audit.AuditScreen": ClassSize(3, 50),
-    "dashboard.screens.engines.EnginesScreen": ClassSize(3, 51),
-    "dashboard.screens.events.EventsScreen": ClassSize(2, 42),
-    "dashboard.screens.graph.GraphScreen": ClassSize(3, 44),
-    "dashboard.screens.inbox.InboxScreen": ClassSize(3, 50),
-    "dashboard.screens.metrics.MetricsScreen": ClassSize(3, 59),
-    "dashboard.screens.network.NetworkScreen": ClassSize(3, 60),
-    "dashboard.screens.runs.RunsScreen": ClassSize(3, 51),
-    "dashboard.screens.state.StateScreen": ClassSize(3, 52),
-    "dashboard.screens.tasks.TasksScreen": ClassSize(3, 50),
-    "dashboard.screens.teams.TeamsScreen": ClassSize(3, 52),
-    "dashboard.screens.timeline.TimelineScreen": ClassSize(3, 45),
+    "dashboard.frame.table_screen.TableScreen": ClassSize(2, 46),
+    "dashboard.pages.agent.AgentScreen": ClassSize(3, 48),
+    "dashboard.pages.run.RunScreen": ClassSize(3, 48),
+    "dashboard.pages.task.TaskScreen": ClassSize(3, 43),
+    "dashboard.screens.agents.AgentsScreen": ClassSize(3, 47),
+    "dashboard.screens.audit.AuditScreen": ClassSize(3, 46),
+    "dashboard.screens.engines.EnginesScreen": ClassSize(3, 47),
+    "dashboard.screens.inbox.InboxScreen": ClassSize(3, 46),
+    "dashboard.screens.metrics.MetricsScreen": ClassSize(3, 55),
+    "dashboard.screens.network.NetworkScreen": ClassSize(3, 56),
+    "dashboard.screens.runs.RunsScreen": ClassSize(3, 47),
+    "dashboard.screens.state.StateScreen": ClassSize(3, 48),
+    "dashboard.screens.tasks.TasksScreen": ClassSize(3, 46),
+    "dashboard.screens.teams.TeamsScreen": ClassSize(3, 48),
 }
 """Classes that are larger; their numbers may only fall."""
 

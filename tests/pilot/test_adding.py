@@ -9,6 +9,7 @@ import pytest
 from dashboard.app.app import QuarterdeckApp
 from dashboard.dialogs.dialog import DialogText
 from dashboard.frame.frame import Frame
+from dashboard.frame.frame import perform as perform_line
 from store import InboxClient
 from tests.pilot.engines import until
 from tests.pilot.hand import opened
@@ -40,7 +41,7 @@ async def test_the_code_of_an_added_file_is_named_and_runs_only_after_a_yes(
 
     def perform(line: str) -> None:
         assert isinstance(app.screen, Frame)
-        app.screen.perform(line)
+        perform_line(app.screen, line)
 
     async with app.run_test(size=(120, 36)) as pilot:
         await until(pilot, lambda: len(names()) == 3)

@@ -12,6 +12,7 @@ from dashboard.dialogs.dialog import DialogText
 from dashboard.dialogs.engine import EngineDialog, LeadingDialog
 from dashboard.dialogs.swap import SwapDialog
 from dashboard.engines.process import bound_engine
+from dashboard.frame.frame import perform
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane
@@ -141,10 +142,10 @@ async def test_an_archive_goes_out_and_its_import_is_shown_before_it_happens(
     archive = tmp_path / "out.zip"
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: rows_of(app) > 3)
-        app.screen.perform(f"export {archive}")  # type: ignore[attr-defined]
+        perform(app.screen, f"export {archive}")  # type: ignore[arg-type]
         await until(pilot, lambda: told(app).startswith("✓ exported") and archive.exists())
 
-        app.screen.perform(f"import {archive}")  # type: ignore[attr-defined]
+        perform(app.screen, f"import {archive}")  # type: ignore[arg-type]
         await pilot.pause()
         await until(pilot, lambda: "brings" in app.screen.query_one("#told", Pane).text)
         await pilot.press("enter")
