@@ -159,7 +159,7 @@ class Frame(LiveScreen, Screen[None]):
             return
         self.update_body(view)  # first: the frame shows how many rows it has
         if self.finding.is_typing:
-            self._show_tabs()
+            _show_tabs(self)
             self.key_frames.call_after(self._update_surroundings)
         else:
             self.update_surroundings(view)
@@ -167,11 +167,6 @@ class Frame(LiveScreen, Screen[None]):
     def _update_surroundings(self) -> None:
         if self.is_there:
             self.update_surroundings(self.deck.view)
-
-    def _show_tabs(self) -> None:
-        needle, label = self.finding.needle, self.finding.LABEL
-        facts = [Cell(f"/ {needle}", "accent"), *self.facts()] if needle else [*self.facts(), label]
-        self.query_one(Tabs).show_place(_place_of(self), facts)
 
     def update_body(self, view: ViewState) -> None:
         """Redraw the body, and whatever the screen derives for it."""
@@ -189,7 +184,7 @@ class Frame(LiveScreen, Screen[None]):
         health.update_view(view)
         titles = [page.path_title(view) for page in _pages_to(self)]
         self.query_one(Header).update_view(view, titles, brief=health.display)
-        self._show_tabs()
+        _show_tabs(self)
         self.set_class(view.past is not None, "-past")
         tour = self.deck.tour.current
         self.query_one(TourCard).show_tour(tour)
@@ -396,6 +391,12 @@ def _message_of(frame: Frame, view: ViewState) -> Cell | None:
     if prompt.is_open and prompt.purpose == "filter" and (cell := frame.finding.advise(prompt.text)).text:
         return cell
     return frame.deck.messages.current or view.banner or frame.deck.tour.offer
+
+
+def _show_tabs(frame: Frame) -> None:
+    needle, label = frame.finding.needle, frame.finding.LABEL
+    facts = [Cell(f"/ {needle}", "accent"), *frame.facts()] if needle else [*frame.facts(), label]
+    frame.query_one(Tabs).show_place(_place_of(frame), facts)
 
 
 def _pages_to(frame: Frame) -> list[Frame]:

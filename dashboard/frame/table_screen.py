@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar, TypeVar, cast
 
 from textual import events
@@ -48,6 +49,72 @@ class TableSizes(PaneSizes):
         return self._screen.query_one(f"#{grip.at}").display if grip is BELOW else super().is_open(grip)
 
 
+class DetailsPane:
+    """The pane below a table, with details of the row under the cursor."""
+
+    def __init__(self, screen: "TableScreen") -> None:
+        self._screen = screen
+        self._result: tuple[str, object] = ("", None)
+        """What a thread has found, with the key that it was asked about."""
+        self._reading = False
+
+    def show(self, view: ViewState) -> None:
+        """Show details of the row under the cursor, if there is room."""
+        screen = self._screen
+        if not screen.BELOW_MIN_HEIGHT:
+            return
+        if screen.FILLS:
+            self._fill()
+        below, key = screen.query_one("#below", Lines), screen.table.selected
+        width, height = below.size
+        if below.display and width:
+            more = screen.more(view, key, width, height - 1) if key is not None else None
+            below.show(draw_details(more, width) if more is not None else ())
+
+    def show_now(self) -> None:
+        """Show the details as of the current view, if the screen is there."""
+        if self._screen.is_there:
+            self.show(self._screen.deck.view)
+
+    def _fill(self) -> None:
+        """Set the height of the pane below to what the rows leave free, unless the user has resized it."""
+        below = self._screen.query_one("#below")
+        assert isinstance(below.parent, Widget)
+        room = below.parent.size.height
+        if not room:
+            return
+        tall = self._screen.size.height >= self._screen.BELOW_MIN_HEIGHT
+        # A table without rows says why: it keeps its share, and on a low screen all.
+        free = room - (len(self._screen.table.rows.keys) or room) - 2
+        below.display = tall or free >= BELOW_LINES
+        if below.display:
+            wished, least = self._screen.sizes.chosen(BELOW), room * BELOW_MIN_PERCENT // 100 if tall else BELOW_LINES
+            height = max(least, free) if wished is None else min(wished, room - MIN_HEIGHT)
+            old_height = below.styles.inline.height  # that of the style sheet is a share
+            if old_height is None or old_height.value != height:
+                below.styles.height = height
+
+    def look_up(self, key: str, look: Callable[[], T]) -> T | None:
+        """Return what a thread has found about a row; None while it is looking, once for each row under the cursor.
+
+        Args:
+            key: Of the row, and of what it depends on besides.
+            look: Called in the thread; deals with its errors itself.
+        """
+
+        def receive(result: T) -> None:
+            self._reading, self._result = False, (key, result)
+            self.show_now()
+
+        known_key, result = self._result
+        if known_key == key:
+            return cast(T, result)
+        if not self._reading:
+            self._reading = True
+            self._screen.deck.background.run_in_thread(look, receive, ())
+        return None
+
+
 class TableScreen(Frame):
     """Shows the rows that `listing` returns."""
 
@@ -80,20 +147,14 @@ class TableScreen(Frame):
     def __init__(self) -> None:
         super().__init__()
         self.sizes = TableSizes(self, self.GRIPS, self.update_now)
-        self.reading = JournalReading(self, self.KINDS, self.MAX_ENTRIES, self._show_read)
-        self.sorting = Sorting(self.first_order)
+        self.reading = JournalReading(self, self.KINDS, self.MAX_ENTRIES, partial(_show_read, self))
+        self.sorting = Sorting(_first_order(self))
         """How the rows are sorted."""
         self.due_ms = 0
         """Time of the next redraw, in UTC milliseconds; 0 for the next look."""
-        self._more: tuple[str, object] = ("", None)
-        self._reading_more = False
+        self.details = DetailsPane(self)
         self._shown_count = 0
         self._total = 0
-
-    @property
-    def first_order(self) -> str:
-        """The order until the user chooses one."""
-        return next(iter(self.ORDERS), "")
 
     def body(self) -> Iterable[Widget]:
         table = Table(id="body", sorts=self.SORTED)
@@ -141,66 +202,10 @@ class TableScreen(Frame):
         if self.finding.is_typing:
             self.key_frames.call_after(self._redraw_parts)
         else:
-            self._show_below(view)
-
-    def _show_read(self, is_first: bool) -> None:
-        if is_first or len(self.reading.entries) < LONG_LISTING_ROWS:  # a long listing waits until it is due
-            self.due_ms = 0
-            self.update_now()
+            self.details.show(view)
 
     def _redraw_parts(self) -> None:
-        if self.is_there:
-            self._show_below(self.deck.view)
-
-    def _show_below(self, view: ViewState) -> None:
-        """Show details of the row under the cursor, if there is room."""
-        if not self.BELOW_MIN_HEIGHT:
-            return
-        if self.FILLS:
-            self._fill()
-        below, key = self.query_one("#below", Lines), self.table.selected
-        width, height = below.size
-        if below.display and width:
-            more = self.more(view, key, width, height - 1) if key is not None else None
-            below.show(draw_details(more, width) if more is not None else ())
-
-    def _fill(self) -> None:
-        """Set the height of the pane below to what the rows leave free, unless the user has resized it."""
-        below = self.query_one("#below")
-        assert isinstance(below.parent, Widget)
-        room = below.parent.size.height
-        if not room:
-            return
-        tall = self.size.height >= self.BELOW_MIN_HEIGHT
-        # A table without rows says why: it keeps its share, and on a low screen all.
-        free = room - (len(self.table.rows.keys) or room) - 2
-        below.display = tall or free >= BELOW_LINES
-        if below.display:
-            wished, least = self.sizes.chosen(BELOW), room * BELOW_MIN_PERCENT // 100 if tall else BELOW_LINES
-            height = max(least, free) if wished is None else min(wished, room - MIN_HEIGHT)
-            old_height = below.styles.inline.height  # that of the style sheet is a share
-            if old_height is None or old_height.value != height:
-                below.styles.height = height
-
-    def look_up(self, key: str, look: Callable[[], T]) -> T | None:
-        """Return what a thread has found about a row; None while it is looking, once for each row under the cursor.
-
-        Args:
-            key: Of the row, and of what it depends on besides.
-            look: Called in the thread; deals with its errors itself.
-        """
-
-        def receive(result: T) -> None:
-            self._reading_more, self._more = False, (key, result)
-            self._redraw_parts()
-
-        known_key, result = self._more
-        if known_key == key:
-            return cast(T, result)
-        if not self._reading_more:
-            self._reading_more = True
-            self.deck.background.run_in_thread(look, receive, ())
-        return None
+        self.details.show_now()
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the pane below the table if there is room for it."""
@@ -269,21 +274,15 @@ class TableScreen(Frame):
         """
         titles = ["", *self.table.titles]
         orders = [order for order in self.ORDERS if title_of(order, self.HEADS) in titles]
-        self.sort(self.sorting.after_step(orders or titles, by))
+        _sort(self, self.sorting.after_step(orders or titles, by))
 
     def on_table_headed(self, event: Table.Headed) -> None:
         """Sort by the column, then reversed, then in the default order again."""
         order = self.HEADS.get(event.title, "") if self.ORDERS else event.title
         if order:
-            self.sort(self.sorting.after_click(order, self.first_order))
+            _sort(self, self.sorting.after_click(order, _first_order(self)))
         elif event.title:
             self.deck.messages.say(f"rows cannot be sorted by {event.title}; {', '.join(self.HEADS)} can", "muted")
-
-    def sort(self, sorting: Sorting) -> None:
-        """Sort the rows and release a held order."""
-        self.sorting = sorting
-        self.release()
-        self.update_view(self.deck.view)
 
     def marked_keys(self) -> list[str]:
         """Return the keys of marked rows whose objects still exist."""
@@ -307,7 +306,7 @@ class TableScreen(Frame):
             return
         self.table.mark(key)
         self.table.action_move(1)
-        self._say_marked()
+        _say_marked(self)
 
     def action_mark_all(self) -> None:
         """Mark all matching rows that can be changed; if all are marked, unmark them."""
@@ -316,13 +315,33 @@ class TableScreen(Frame):
             self.deck.messages.warn("nothing here can be marked")
             return
         self.table.mark_all([] if set(keys) <= self.table.marked.keys() else keys)
-        self._say_marked()
-
-    def _say_marked(self) -> None:
-        if marked := len(self.marked_keys()):
-            text = f" · {fill_keys(self.MARKED)}" if self.deck.view.can_write else ""
-            self.deck.messages.say(f"{marked:,} marked{text} · esc unmarks", "muted")
-        self.update_view(self.deck.view)
+        _say_marked(self)
 
     def target(self) -> Target | None:
         return target_of(self.state, self.table.selected)
+
+
+def _first_order(screen: TableScreen) -> str:
+    """Return the order until the user chooses one."""
+    return next(iter(screen.ORDERS), "")
+
+
+def _show_read(screen: TableScreen, is_first: bool) -> None:
+    """Show events that have been read; a long listing waits until it is due."""
+    if is_first or len(screen.reading.entries) < LONG_LISTING_ROWS:
+        screen.due_ms = 0
+        screen.update_now()
+
+
+def _say_marked(screen: TableScreen) -> None:
+    if marked := len(screen.marked_keys()):
+        text = f" · {fill_keys(screen.MARKED)}" if screen.deck.view.can_write else ""
+        screen.deck.messages.say(f"{marked:,} marked{text} · esc unmarks", "muted")
+    screen.update_now()
+
+
+def _sort(screen: TableScreen, sorting: Sorting) -> None:
+    """Sort the rows and release a held order."""
+    screen.sorting = sorting
+    screen.release()
+    screen.update_now()

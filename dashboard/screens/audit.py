@@ -45,7 +45,7 @@ class AuditScreen(TableScreen):
         if entry is None:
             return None
         names, path = view.names, self.deck.path
-        beside = self.look_up(key, lambda: _read_related(path, entry, names))
+        beside = self.details.look_up(key, lambda: _read_related(path, entry, names))
         if beside is not None and len(beside.later) < MAX_RELATED:  # events since the read
             read_seq = max(entry.seq for entry in (entry, *beside.caused, *beside.later))
             beside = beside._replace(later=[*beside.later, *(entry for entry in view.recent if entry.seq > read_seq)])

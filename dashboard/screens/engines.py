@@ -60,7 +60,9 @@ class EnginesScreen(TableScreen):
         if not next_seq:
             recent = (entry for entry in reversed(view.recent) if entry.seq <= seq)
             return newest_lines(recent, names, limit, joins=False, cache=self._line_cache)
-        entries = self.look_up(f"{key} {limit}", lambda: _events_before(path, min(next_seq, seq + 1), limit, names))
+        entries = self.details.look_up(
+            f"{key} {limit}", lambda: _events_before(path, min(next_seq, seq + 1), limit, names)
+        )
         return None if entries is None else newest_lines(reversed(entries), names, limit, joins=False)
 
     def open_row(self, key: str) -> None:

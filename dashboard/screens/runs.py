@@ -73,7 +73,7 @@ class RunsScreen(TableScreen):
             for seq, ref in refs_by_seq.items():
                 self._texts.add(ref, bodies.get(seq))
             if self.is_there:
-                self._show_below(self.deck.view)
+                self.details.show(self.deck.view)
 
         def failed() -> None:
             self._reading = False

@@ -116,7 +116,7 @@ class StateScreen(TableScreen):
             # A past moment is shown as it was at work.
             working = key.isdigit() or (key == NEWEST and engine is not None and engine.alive)
             seq = int(key) if key.isdigit() else None
-            holds = self.look_up(key, lambda: stored_summary(path, seq, working=working))
+            holds = self.details.look_up(key, lambda: stored_summary(path, seq, working=working))
         return describe_stored(
             self._stored,
             key,
