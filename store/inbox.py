@@ -73,7 +73,9 @@ async def watch(path: Path | None, arrivals: Arrivals) -> AsyncIterator[None]:
 
 
 def _poll(path: Path, arrivals: Arrivals, stop: threading.Event) -> None:
-    interval, checked_version, file_identity = PollInterval(), None, identity(path)
+    interval = PollInterval()
+    checked_version = None
+    file_identity = identity(path)
     with translate_errors(path, disposable=True):
         connection = connect(path, mode="ro")
         try:

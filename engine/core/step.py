@@ -69,7 +69,8 @@ def step(
         if followups:
             current_message = followups.popleft() if type(followups[0]) is not FinishRun else _take_followup(followups)
         elif abilities_changed:
-            current_message, abilities_changed = PlaceAgain(), False
+            current_message = PlaceAgain()
+            abilities_changed = False
         elif begins and (schedule := schedule or Schedule.of(state)).next_queue(state) is not None:
             current_message = Dispatch()
         elif (
@@ -81,7 +82,8 @@ def step(
         elif schedule is not None and schedule.resizable:
             current_message = CheckPool(agent_id=next(iter(schedule.resizable)))
         elif state.leaving and has_new_events:  # last: the follow-ups before may still start work on a leaving member
-            current_message, has_new_events = CheckLeaving(), False
+            current_message = CheckLeaving()
+            has_new_events = False
         else:
             return _with_extent(events) if type(message) is Order else events, effects
 

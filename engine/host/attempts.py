@@ -283,7 +283,8 @@ def _interrupted_outcome(work: Work) -> AttemptEnd:
 
 def _take_usage(work: Work) -> Usage:
     """Return the unreported usage of an ending attempt, with the time for which it held a slot."""
-    spent, slot_usage = work.models.take_spent(), Usage(time_ms=work.slot.held_ms)
+    spent = work.models.take_spent()
+    slot_usage = Usage(time_ms=work.slot.held_ms)
     return slot_usage if spent is NO_USAGE else spent.plus(slot_usage)
 
 

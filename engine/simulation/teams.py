@@ -98,7 +98,8 @@ def draw_spec(draw: Random, name: str | None = None) -> AgentSpec:
         "max_concurrency": draw.choice([1, 1, 2, 3]),
         "timeout_s": draw.choice([None, None, 60.0, 900.0, 7200.0]),
     }
-    hints, empty_state = hints_of(AgentSpec), State()
+    hints = hints_of(AgentSpec)
+    empty_state = State()
     for name in names(AgentSpec):
         if name not in (*values, *UNUSED_FIELDS) and draw.random() < RARE_SHARE:
             try:

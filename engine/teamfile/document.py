@@ -277,7 +277,8 @@ def plain_value(text: str) -> Any:
 
 def _size(value: Any, limit: int) -> int:
     """Count the values in `value`, no further than `limit`."""
-    waiting, count = [value], 0
+    waiting = [value]
+    count = 0
     while waiting and count <= limit:
         item = waiting.pop()
         count += 1

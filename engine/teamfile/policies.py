@@ -43,9 +43,11 @@ def _with_settings(name: str) -> type[Block]:
 def _form(name: str) -> Any:
     """Return the type of a policy in a team file, which is converted to its record."""
     if name in _WITH_SETTINGS:
-        shape, record = _WITH_SETTINGS[name], AfterValidator(attrgetter(name))
+        shape = _WITH_SETTINGS[name]
+        record = AfterValidator(attrgetter(name))
     else:
-        shape, record = _literal[name], AfterValidator(lambda _: _RECORDS[name]())
+        shape = _literal[name]
+        record = AfterValidator(lambda _: _RECORDS[name]())
     return Annotated[shape, record, Tag(_tag(name))]
 
 

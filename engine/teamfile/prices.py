@@ -36,7 +36,8 @@ def unpriced_models(file: TeamFile) -> list[FileFault]:
 async def _priced(models: list[str]) -> set[str]:
     """Return the models for which litellm knows a price."""
     async with anyio.create_task_group() as group:
-        service, priced = ModelService(group.start_soon, _refuse), set()
+        service = ModelService(group.start_soon, _refuse)
+        priced = set()
         try:
             for model in models:
                 try:

@@ -36,7 +36,8 @@ def missing_programs(team: TeamDocument, folder: Path, document: YamlDocument) -
     for loc, agent in agents_of(team):
         if agent.type in PROGRAM_TYPES:
             has_acp = has_acp or agent.type == "acp"
-            argv, env = [*_texts(agent.options.get("argv"))], tuple(_texts(agent.options.get("env")))
+            argv = [*_texts(agent.options.get("argv"))]
+            env = tuple(_texts(agent.options.get("env")))
             yield from warnings_at((*loc, "options", "argv"), argv[0], str(agent.options.get("cwd") or "."), env)
     for loc, block in teams_of(team):
         for name, server in block.mcp.items():

@@ -187,7 +187,10 @@ def _encode_batch(first_seq: int, rows: Sequence[Row], last_hash: bytes) -> tupl
     Returns:
         The parameters, and the hash of the last row.
     """
-    heads, bodies, hashes, offset = [], [], [], 1
+    heads = []
+    bodies = []
+    hashes = []
+    offset = 1
     for seq, row in enumerate(rows, first_seq):
         last_hash = record_hash(last_hash, seq, row)
         hashes.append(last_hash)

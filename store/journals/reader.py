@@ -250,7 +250,8 @@ class Reader:
         condition, parameters = statements.build_condition(conditions)
         order = "seq DESC" if newest_first else "seq"
         query = f"SELECT {statements.RECORD_COLUMNS} FROM journal WHERE seq BETWEEN :low AND :high{condition}"
-        ranges, rows = [(low, high)], list[Any]()
+        ranges = [(low, high)]
+        rows = list[Any]()
         kinds = conditions.get("kinds")
         if kinds is not None and conditions.get("run_id") is None:
             with translate_errors(self.path):

@@ -101,7 +101,8 @@ class Tail(Cursor):
             StoreError: As `Reader`.
         """
         with Reader(self._path) as reader:
-            interval, has_news = PollInterval(), True
+            interval = PollInterval()
+            has_news = True
             while not stop.is_set():
                 batch = self.read(reader, limit) if has_news else []
                 if batch:

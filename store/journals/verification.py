@@ -144,7 +144,8 @@ def verify(path: str | os.PathLike[str]) -> VerifyResult:
 
 
 def _check_chain(connection: sqlite3.Connection, last_seq: int, last_hash: bytes) -> VerifyResult:
-    checked, recount = 0, Recount(connection)
+    checked = 0
+    recount = Recount(connection)
     while True:
         try:
             page = connection.execute(_NEXT, (last_seq,)).fetchall()

@@ -66,7 +66,8 @@ def _attempt_resumed(state: State, event: events.AttemptResumed) -> None:
     # An attempt that still waits resumes only to migrate (or did, until a stronger reason to stop came): the new code
     # repeats the calls that it waits for.
     if attempt.stopping == "migrate" or (attempt.waits and not goes_on):
-        attempt.owed, attempt.waits = [], {}
+        attempt.owed = []
+        attempt.waits = {}
     slots.begin(state, agent, task, attempt, state.queues[back_queue(agent.id)])
     if agent.circuit == "half_open":
         begin_probe(state, agent, task)
@@ -113,7 +114,8 @@ def _attempt_migrated(state: State, event: events.AttemptMigrated) -> None:
     # The time reported here is charged below, so it is no longer uncharged.
     discount_time(state, task, attempt, event.usage.time_ms)
     attempt.stopping = None
-    attempt.owed, attempt.waits = [], {}
+    attempt.owed = []
+    attempt.waits = {}
     charge(state, task, agent, event.usage)
     charge_attempt(task, event.usage)
     if event.stuck:

@@ -271,7 +271,10 @@ def _item_returned(state: State, event: events.ItemReturned) -> None:
             state.tasks_total -= 1
     allow_next_item(state, task)
     task.status, task.mode, task.outcome_id, task.started_ms = TaskStatus.WAITING, None, None, None
-    task.settings, task.called, task.children, task.open = {}, {}, [], 0
+    task.settings = {}
+    task.called = {}
+    task.children = []
+    task.open = 0
     task.kind, task.queue, task.worker_id, task.came_from = "agent", event.queue, None, None
     task.supervisor_id = state.queues[event.queue].supervisor_id
     run.total += 1

@@ -23,7 +23,9 @@ def tasks_stand_in_a_tree(state: State) -> Iterator[str]:
 
 def _fault_of_tree(state: State, run: Run, root: Task) -> str | None:
     tasks, run_id = state.tasks, run.id
-    level, seen_ids, depth = [root], {root.id}, 1
+    level = [root]
+    seen_ids = {root.id}
+    depth = 1
     while level and depth < MAX_DEPTH:
         depth += 1
         next_level: list[Task] = []

@@ -144,7 +144,9 @@ class Schedule:
         """
         if self.roots.heap or self._queues_to_rank or self._supervisors_to_offer:
             return False
-        agent_id, queues, ready = agent.id, self.queues, []
+        agent_id = agent.id
+        queues = self.queues
+        ready = []
         # Pools and processes have bookkeeping of their own in `_update_agent`, which this path skips.
         if agent_id not in state.agents or agent_id in state.pools or state.specs[agent.spec].run_in == "process":
             return False

@@ -208,7 +208,8 @@ def _trial_faults(imported: State) -> Iterator[str]:
     """Let a trial engine take up the state; yield faults before and after."""
     # Before the import: walks up a tree with a cycle would never end.
     yield from _strip_names(faults_of(imported, LAWS_OF_TREES))
-    trial, ctx = State(at_ms=imported.at_ms), DecisionContext(now_ms=imported.at_ms, jitter=0.0)
+    trial = State(at_ms=imported.at_ms)
+    ctx = DecisionContext(now_ms=imported.at_ms, jitter=0.0)
     began = EngineBegan(pid=0, token=0, version="")
     step(trial, began, ctx)
     fold_import(trial, imported, paused=True)

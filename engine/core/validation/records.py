@@ -87,7 +87,8 @@ def checked(record: T, subject: str) -> T:
     Raises:
         BadValue: If a field is invalid.
     """
-    checks_itself, values = hasattr(record, "__post_init__"), {}
+    checks_itself = hasattr(record, "__post_init__")
+    values = {}
     for name, check, default in _checks(type(record)):
         value = getattr(record, name)
         if value is not default:

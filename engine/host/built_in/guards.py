@@ -198,7 +198,8 @@ def _holds_in(guard: dict[str, JsonValue], texts: Sequence[str], *, within_s: fl
         return any(operand.casefold() in text.casefold() for text in texts)
     if kind == "names":
         return any(_names(text, operand) for text in texts)
-    pattern, end_s = Pattern(operand), thread_time() + within_s
+    pattern = Pattern(operand)
+    end_s = thread_time() + within_s
     for text in texts:
         left_s = end_s - thread_time()
         if left_s <= 0:

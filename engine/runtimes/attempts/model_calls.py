@@ -37,13 +37,16 @@ class ModelCalls:
         Raises:
             ModelError: If there is no complete answer.
         """
-        models, characters_received = self._attempt.services.models, [0]
+        models = self._attempt.services.models
+        characters_received = 0
 
         def count_chunk(chunk: Chunk) -> None:
-            characters_received[0] += len(chunk.text)
+            nonlocal characters_received
+            characters_received += len(chunk.text)
             on_chunk(chunk)
 
-        usage, retry_after_s = NO_USAGE, None
+        usage = NO_USAGE
+        retry_after_s = None
         hold: Reservation | None = None
         try:
             await self._until_due(models.due_ms(request, self._attempt.now_ms()))
@@ -54,7 +57,7 @@ class ModelCalls:
                 usage, retry_after_s = error.usage, error.retry_after_s
                 raise
             except BaseException:  # cancelled by us: the provider reports no usage, but charges for it
-                usage = models.estimate(request, characters_received[0])
+                usage = models.estimate(request, characters_received)
                 raise
             usage = answer.usage
             return answer

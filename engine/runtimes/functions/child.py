@@ -142,7 +142,8 @@ def _traits_of(error: BaseException) -> dict[str, Any]:
         retryable = getattr(error, "retryable", None)
         waits = [getattr(error, name, None) for name in ("retry_after_s", "retry_after")]
     except BaseException:  # the exception is the user's: its attributes may raise anything, SystemExit too
-        retryable, waits = None, []
+        retryable = None
+        waits = []
     seconds = [wait for wait in waits if isinstance(wait, int | float) and not isinstance(wait, bool)]
     return {
         "types": types,

@@ -82,7 +82,10 @@ async def _lines(program: Child) -> AsyncIterator[_Line]:
                     yield _Line(line, line)
                 else:
                     yield _Line(start or piece, last + piece, is_whole=False)
-                pieces, start, last, length = [], b"", b"", 0
+                pieces = []
+                start = b""
+                last = b""
+                length = 0
             length += len(rest)
             start, last = start or rest, (last + rest)[-CHUNK_BYTES:]
             if length <= mcp_answers.MAX_LINE_BYTES:

@@ -158,7 +158,8 @@ class Server:
 
     async def _run(self, code: ServerCode, start: int) -> None:
         """Start it and wait until it ends, in one task, to which the connection belongs."""
-        words, failure = LastWords(), ServerDown(self.name, "it ended")
+        words = LastWords()
+        failure = ServerDown(self.name, "it ended")
         try:
             with anyio.CancelScope() as self._scope:
                 with anyio.move_on_after(START_TIMEOUT_S) as starting:
@@ -171,7 +172,8 @@ class Server:
                     reasons = [f"it did not answer for {START_TIMEOUT_S:g} s", words.kill_reason]
                     failure = ServerDown(self.name, "; ".join(filter(None, reasons)))
         except Unusable as unusable:
-            failure, self._not_before_ms = ServerDown(self.name, unusable.reason, retryable=False), 0
+            failure = ServerDown(self.name, unusable.reason, retryable=False)
+            self._not_before_ms = 0
         except Exception as error:  # a violation of the protocol may raise anything in the package
             failure = ServerDown(self.name, str(words) or one_line(first_of(error)))
         finally:

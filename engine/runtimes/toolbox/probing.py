@@ -29,7 +29,8 @@ def probe_server(spec: McpSpec, folder: Path) -> list[str]:
 
 
 async def _probe(spec: McpSpec, folder: Path) -> list[str]:
-    words, programs = LastWords(), Programs()
+    words = LastWords()
+    programs = Programs()
 
     async def start() -> Child:
         env = environment(spec.env)

@@ -68,7 +68,8 @@ def _change_each(
     duplicate = next((agent for agent in agents if sum(other.id == agent.id for other in agents) > 1), None)
     if duplicate is not None:
         raise Refused(f"{duplicate.name} is named twice; one change an agent")
-    scratch, done = Scratch(state, ctx), []
+    scratch = Scratch(state, ctx)
+    done = []
     for (_, change), agent in zip(changes, agents, strict=True):
         done.append(decide_one(scratch.state, change, scratch.state.agents[agent.id], ctx))
         scratch.take(done[-1].events)

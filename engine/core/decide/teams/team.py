@@ -54,7 +54,8 @@ def add_agent(state: State, command: commands.AddAgent, ctx: DecisionContext) ->
     """Add one agent, from a spec or from the registry, or several: all of them, or none."""
     if not command.also:
         return _add(state, ctx, command)
-    scratch, done = Scratch(state, ctx), []
+    scratch = Scratch(state, ctx)
+    done = []
     more_commands = [copy_with(command, spec=spec, registered=None, name=None, also=[]) for spec in command.also]
     for addition in (copy_with(command, also=[]), *more_commands):
         done.append(_add(scratch.state, ctx, addition))
@@ -290,7 +291,8 @@ def _normalize_words(words: Sequence[str]) -> list[str]:
 
 def _insert_words(specialties: Sequence[str], add: Sequence[str]) -> tuple[str, ...]:
     """Return `specialties` with the new words of `add`, each before the next existing word of `add`, else last."""
-    words, place = [*specialties], len(specialties)
+    words = [*specialties]
+    place = len(specialties)
     for word in reversed(add):
         position = next((at for at, existing in enumerate(words) if existing.casefold() == word.casefold()), None)
         if position is None:

@@ -104,7 +104,8 @@ def grow_group(state: State, followup: GrowGroup, ctx: DecisionContext) -> list[
         return []
     nodes = _nodes(state, group, supervisor)
     verdict = followup.verdict if isinstance(followup.verdict, dict) else {}
-    growth, graph = Growth(), GraphPlan(nodes=[], ids={})
+    growth = Growth()
+    graph = GraphPlan(nodes=[], ids={})
     try:
         growth = grow(group.mode, nodes, Verdict(node=check.id, role=check.role, said=verdict))
         graph = materialize(
@@ -117,7 +118,8 @@ def grow_group(state: State, followup: GrowGroup, ctx: DecisionContext) -> list[
             former_names=group.called,
         )
     except Refused as refusal:
-        growth, graph = Growth(failed=f"{group.mode} cannot go on: {refusal.reason}"), GraphPlan(nodes=[], ids={})
+        growth = Growth(failed=f"{group.mode} cannot go on: {refusal.reason}")
+        graph = GraphPlan(nodes=[], ids={})
     wiring = growth.wiring
     skipped = nodes.unstarted if growth.failed is not None else _with_dependents(state, growth.skipped)
     event = GroupGrown(

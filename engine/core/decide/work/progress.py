@@ -222,7 +222,8 @@ def _source(state: State, group: Task, nodes: Sequence[Task]) -> Task | None:
 def _sources(state: State, node: Task) -> dict[str, Task]:
     """Return the node itself if it is done, else its nearest done predecessors."""
     sources: dict[str, Task] = {}
-    front, visited = [node.id], {node.id}
+    front = [node.id]
+    visited = {node.id}
     for task_id in front:  # breadth first: the list grows while it is read
         task = state.tasks[task_id]
         if task.status is TaskStatus.DONE and task.kind != "check":

@@ -196,7 +196,8 @@ def _has_continued(state: State, reopened: list[str]) -> bool:
 
 def _reopened_tasks(state: State, task: Task) -> list[str]:
     """Return the task, and the dependents skipped because of it alone: another failure would skip them again."""
-    task_ids, front = [task.id], list(task.before)
+    task_ids = [task.id]
+    front = list(task.before)
     while front:
         following = state.tasks[front.pop(0)]
         if following.status is not TaskStatus.SKIPPED or following.passed_by or following.optional:

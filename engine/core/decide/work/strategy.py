@@ -57,7 +57,8 @@ def switch_event_for(state: State, supervisor: Supervisor, command: SwitchStrate
     Raises:
         Refused: If a graph in progress cannot be rewired.
     """
-    current, mint = state.supervisors[supervisor.id], Mint(state)
+    current = state.supervisors[supervisor.id]
+    mint = Mint(state)
     if command.run is not None:
         command = copy_with(command, run=id_in(command.run))
     in_progress = _groups(state, current, command)

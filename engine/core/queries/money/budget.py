@@ -163,7 +163,9 @@ def time_at_work(state: State, subject: Subject, now_ms: int) -> tuple[int, int]
         return subject.at_work, subject.at_work * now_ms - subject.since_ms
     if not isinstance(subject, Task):
         return 0, 0
-    front, count, time_ms = [subject], 0, 0
+    front = [subject]
+    count = 0
+    time_ms = 0
     for task in front:
         if task.attempt is not None and task.attempt.agent_id is not None:
             count += not task.attempt.parked

@@ -156,7 +156,8 @@ def rings(state: State, supervisor: Supervisor, *, holders: Collection[str] = ()
     """
     seen_ids: set[str] = set()
     for anchor in lineage_of(state, supervisor):
-        front, depth = [anchor], 0
+        front = [anchor]
+        depth = 0
         while front:
             unseen = [supervisor for supervisor in front if supervisor.id not in seen_ids]
             seen_ids.update(supervisor.id for supervisor in unseen)
