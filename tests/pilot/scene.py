@@ -130,7 +130,7 @@ class StillFeed(Feed):
         super().__init__(path)
         self._threads = []
         self.state = work.state
-        self.file_seq = self._held_seq = work.state.seq
+        self.file_seq = self._opening_seq = work.state.seq
         self.live = live or {}
         self.has_polled = True
         self.names.learn(work.journal)
