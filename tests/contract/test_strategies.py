@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from engine.core.errors import Refused
 from engine.core.records.records import copy_with
 from engine.core.strategies import STRATEGIES, check_settings, is_sparse
+from engine.core.strategies.layout import Layout
 from engine.core.strategies.validation import validate
 from engine.core.strategies.wiring import Growth, Nodes, Verdict, Wiring
 from tests.depth import examples
@@ -208,3 +209,10 @@ def test_a_wiring_that_cannot_be_is_refused_with_its_first_fault(after: dict[str
 
     with pytest.raises(Refused, match=fault):
         validate("drawn", Wiring(after=after), nodes)
+
+
+def test_work_that_a_member_has_done_is_not_done_again_though_its_next_turn_is_being_stopped() -> None:
+    members = {"draft": "ada", "again": "ada"}
+    layout = Layout(Nodes(done=["draft"], running=["again"], stopping=frozenset({"again"}), members=members))
+
+    assert layout.work("ada") == "draft"

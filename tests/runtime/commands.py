@@ -16,7 +16,7 @@ from pathlib import Path
 from tests.patience import PATIENCE_S
 
 _LOADED = ("dashboard.__main__", "dashboard.user.specfile", *(f"dashboard.cli.{name}" for name in (
-    "archive", "events", "files", "lists", "members", "run", "stop", "trust", "up", "work",
+    "archive", "engines.stop", "engines.up", "events", "files", "lists", "members", "run", "trust", "work",
 )))  # fmt: skip
 _FORKING = multiprocessing.get_context("forkserver")
 

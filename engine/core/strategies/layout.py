@@ -31,8 +31,11 @@ class Layout:
             for node in nodes.unstarted:
                 self._waiting.setdefault(nodes.members.get(node, ""), []).append(node)
             for node in (*nodes.done, *nodes.running):
-                if node not in nodes.asked:
-                    self._begun_nodes[nodes.members.get(node, "")] = node
+                member = nodes.members.get(node, "")
+                # What a member has done counts, also where a later turn of it is being stopped.
+                is_stopped_turn = node in nodes.stopping and member in self._begun_nodes
+                if node not in nodes.asked and not is_stopped_turn:
+                    self._begun_nodes[member] = node
 
     def work(
         self,
