@@ -55,7 +55,6 @@ class ActivityMark(NamedTuple):
 
 
 _NO_LANE = Lane(SLOT_MS, SLOTS)
-_SWAPS = (on.AgentSwapped, on.SwapRolledBack)
 _ENDS = (on.AttemptDone, on.AttemptFailed, on.AttemptCancelled, on.AttemptPreempted, on.AttemptSetAside)
 """Ends of attempts; one that its engine lost reports nothing, and continues."""
 END_KINDS = tuple(event_class.type for event_class in _ENDS)
@@ -64,7 +63,15 @@ SPENDING = tuple(event_class for event_class in on.EVENTS if hasattr(event_class
 """Events that report the usage of an attempt since its last report."""
 SPEND_KINDS = tuple(event_class.type for event_class in SPENDING)
 """Kinds of events that `spends_of` reads."""
-_MARKED = (*_SWAPS, on.StrategySwitched, on.AgentPaused, on.TaskFailed, on.Escalated)
+_SUBJECTS: dict[type[Event], str] = {
+    on.AgentSwapped: "agent_id",
+    on.SwapRolledBack: "agent_id",
+    on.StrategySwitched: "supervisor_id",
+    on.AgentPaused: "agent_id",
+    on.TaskFailed: "task_id",
+    on.Escalated: "subject",
+}
+"""Rare events, and the field that says whose mark they are."""
 
 
 class Activity:
@@ -228,20 +235,11 @@ class Activity:
             table.pop(member_id, None)
 
     def _mark(self, event: Event) -> None:
-        if isinstance(event, _SWAPS):
-            self.swapped_ms[event.agent_id] = event.at_ms
-            subject = event.agent_id
+        subject: str = getattr(event, _SUBJECTS[type(event)])
+        if isinstance(event, on.AgentSwapped | on.SwapRolledBack):
+            self.swapped_ms[subject] = event.at_ms
         elif isinstance(event, on.StrategySwitched):
-            self.switched_ms[event.supervisor_id] = event.at_ms
-            subject = event.supervisor_id
-        elif isinstance(event, on.AgentPaused):
-            subject = event.agent_id
-        elif isinstance(event, on.TaskFailed):
-            subject = event.task_id
-        elif isinstance(event, on.Escalated):
-            subject = event.subject
-        else:
-            return
+            self.switched_ms[subject] = event.at_ms
         self.marks.append(ActivityMark(event.at_ms, MARKS[event.type], subject))
 
     def sample_queues(self, at_ms: int, waiting: int, waiting_of: Mapping[str, int]) -> None:
@@ -264,7 +262,7 @@ _COUNTS: dict[type[Event], Callable[[Activity, Any], None]] = {
     on.AgentRemoved: lambda self, event: self._forget(event.agent_id),
     on.SupervisorRemoved: lambda self, event: self._forget(event.supervisor_id),
     **dict.fromkeys(on.ATTEMPT_ENDS, Activity._end),
-    **dict.fromkeys(_MARKED, Activity._mark),
+    **dict.fromkeys(_SUBJECTS, Activity._mark),
 }
 
 

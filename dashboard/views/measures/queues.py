@@ -65,10 +65,6 @@ class QueueHistory:
         """Return the length of one queue by second, the oldest first; a missing sample repeats the previous one."""
         if not self._samples:
             return []
-        lengths: list[int] = []
-        first = max(self._samples[0][0], self._samples[-1][0] - SAMPLES + 1)
-        samples_by_second = dict(self._samples)
-        for second in range(first, self._samples[-1][0] + 1):
-            sample = samples_by_second.get(second)
-            lengths.append(sample.get(member_id, 0) if sample is not None else lengths[-1] if lengths else 0)
-        return lengths
+        first, last = self._samples[0][0], self._samples[-1][0]
+        samples = min(SAMPLES, last - first + 1)
+        return lengths_by_sample(self.samples_of(member_id), last * EVERY_MS, EVERY_MS, samples)
