@@ -84,8 +84,8 @@ class AnswerDialog(Dialog):
         yield Picker("output as", id="as")
 
     def buttons(self) -> Iterable[Widget]:
-        for place, option in enumerate(self._options):
-            yield Button(Text(clean(option)), id=f"option-{place}", compact=True)
+        for index, option in enumerate(self._options):
+            yield Button(Text(clean(option)), id=f"option-{index}", compact=True)
         yield Button(Text("Back  esc"), id="decline", compact=True)
 
     def begin(self) -> None:

@@ -257,9 +257,9 @@ def _fill(pane: Panel, parts: Sequence[agent_page.Section]) -> None:
     """Show sections in a pane; the title of the first one is that of the pane."""
     filled_sections = [part for part in parts if part[2]]
     lines: list[Line] = []
-    for place, (title, right, inner) in enumerate(filled_sections):
-        heading = [hairline(title, pane.wide, right=right)] if place else []
-        lines += [*([BLANK] if place and pane.id == "aside" else []), *heading, *inner]
+    for index, (title, right, inner) in enumerate(filled_sections):
+        heading = [hairline(title, pane.wide, right=right)] if index else []
+        lines += [*([BLANK] if index and pane.id == "aside" else []), *heading, *inner]
     title, right = filled_sections[0][:2] if filled_sections else ("", "")
     pane.fill(title, lines, right=right)
 

@@ -334,7 +334,7 @@ class TimelineScreen(BoardScreen):
         if drawing is None:
             return
         if drawing.top <= event.y < len(drawing.lines) and (key := drawing.lines[event.y].key):
-            self._lane = next((place for place, row in enumerate(self._rows) if row.id == key), self._lane)
+            self._lane = next((index for index, row in enumerate(self._rows) if row.id == key), self._lane)
         x = event.x - drawing.left
         if 0 <= x < len(drawing.axis.columns) and event.y < len(drawing.lines):
             column = drawing.axis.columns[x]

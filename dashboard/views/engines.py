@@ -93,8 +93,8 @@ def engines(
         past: Whether a past moment is shown, for which only the events say who led.
     """
     engine_rows = {f"standby:{standby.pid}": _standby_row(standby, situation.now_ms) for standby in situation.standbys}
-    for place, term in enumerate(_terms(entries, situation, past=past)):
-        engine_rows[str(term.seq)] = _leader_row(term, situation, newest=place == 0)
+    for index, term in enumerate(_terms(entries, situation, past=past)):
+        engine_rows[str(term.seq)] = _leader_row(term, situation, newest=index == 0)
     rows = {key: make_cells(COLUMNS, row) for key, row in engine_rows.items()}
     matching_keys = [
         key
@@ -173,13 +173,13 @@ def _term_lines(terms: Sequence[_Term], width: int, now_ms: int) -> list[Line]:
     begin_ms = terms[-1].started.at_ms
     each_ms = max(1, now_ms - begin_ms) / room
     lines = []
-    for place, term in enumerate(terms):
+    for index, term in enumerate(terms):
         leads = term.leads
         ended_ms = now_ms if leads else term.ended_ms or term.next_ms or now_ms
         first = min(room - 1, int((term.started.at_ms - begin_ms) / each_ms))
         lasts = round((ended_ms - term.started.at_ms) / each_ms)
         cells = room - first if leads else max(1, min(room - first, lasts))
-        before = terms[place + 1] if place + 1 < len(terms) else None
+        before = terms[index + 1] if index + 1 < len(terms) else None
         off_ms = term.started.at_ms - before.ended_ms if before is not None and before.ended_ms is not None else None
         label = f" {term.started.token:>4}  {term.started.pid}"
         end = "" if leads else "■" if term.reason is not None else "✕"

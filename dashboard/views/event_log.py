@@ -242,4 +242,4 @@ class FilteredLog(_Log):
 
     def index(self, key: str | None) -> int | None:
         seq = parse_seq(key or "")
-        return next((place for place, entry in enumerate(self._entries) if entry.seq == seq), None)
+        return next((index for index, entry in enumerate(self._entries) if entry.seq == seq), None)

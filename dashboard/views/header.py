@@ -262,10 +262,10 @@ def leading_lines(state: State, situation: Situation) -> list[Cell]:
             f"{pluralize(len(state.runs), 'open run')}, {pluralize(attempts, 'attempt')} under way",
         ),
     ]
-    for place, waiting_engine in enumerate(situation.standbys):
+    for index, waiting_engine in enumerate(situation.standbys):
         text = f"engine {waiting_engine.pid} since {moment(waiting_engine.since_ms, now_ms)}"
         text += "; does not answer, and will not take over" if waiting_engine.hung else ""
-        lines.append(Cell(text, "warn" if waiting_engine.hung else "", "standby     " if place == 0 else " " * 12))
+        lines.append(Cell(text, "warn" if waiting_engine.hung else "", "standby     " if index == 0 else " " * 12))
     if not situation.standbys:
         standby = shell_command(situation).replace("quarterdeck engine", "quarterdeck engine --standby")
         lines.append(labelled("standby", f"none; start one: {standby}", "draining"))

@@ -359,8 +359,8 @@ def _add_branch(build: _TreeBuilder, supervisor: Supervisor, leads: tuple[str, s
     members, folded = _members(state, supervisor, build.folding, build.now_ms)
     left = build.passing.select(members)
     inner, end = below + "├ ", below + "└ "
-    for place, member in enumerate(_sort_members(build, left)):
-        last = place == len(left) - 1 and not folded
+    for index, member in enumerate(_sort_members(build, left)):
+        last = index == len(left) - 1 and not folded
         lead = end if last else inner
         if (lower := state.supervisors.get(member)) is not None:
             _add_branch(build, lower, (lead, below + ("  " if last else "│ ")))

@@ -98,8 +98,8 @@ def fork_lines(state: State, *, live_seq: int, now_ms: int) -> list[Cell]:
             f"{pluralize(len(state.agents), 'agent')}",
         ),
     ]
-    for place, run in enumerate(list(state.runs.values())[:_MAX_RUNS]):
-        lines.append(Cell(f"{run.id}  {run.title}", "muted", "runs        " if place == 0 else " " * 12))
+    for index, run in enumerate(list(state.runs.values())[:_MAX_RUNS]):
+        lines.append(Cell(f"{run.id}  {run.title}", "muted", "runs        " if index == 0 else " " * 12))
     if len(state.runs) > _MAX_RUNS:
         lines.append(Cell(f"and {len(state.runs) - _MAX_RUNS} more", "faint", " " * 12))
     if begun:

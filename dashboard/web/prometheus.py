@@ -153,7 +153,7 @@ def _histogram(step_name: str, counts: Counts) -> list[str]:
     name, sums = "quarterdeck_step_seconds", list(accumulate(counts.steps[step_name]))
     edges = [*(f"{edge:g}" for edge in BUCKETS_S), "+Inf"]
     return [
-        *(_sample(f"{name}_bucket", {"what": step_name, "le": edge}, sums[place]) for place, edge in enumerate(edges)),
+        *(_sample(f"{name}_bucket", {"what": step_name, "le": edge}, sums[index]) for index, edge in enumerate(edges)),
         _sample(f"{name}_sum", {"what": step_name}, counts.seconds[step_name] / 1000),
         _sample(f"{name}_count", {"what": step_name}, sums[-1]),
     ]

@@ -109,8 +109,8 @@ class Pane(Toned, ScrollView, can_focus=True):
         }
         self._pieces = (width, pieces)
         return [
-            (cell.lead if first else " " * len(cell.lead), piece, cell.tone, place)
-            for place, cell in enumerate(self._cells)
+            (cell.lead if first else " " * len(cell.lead), piece, cell.tone, index)
+            for index, cell in enumerate(self._cells)
             for first, piece in pieces[cell]
         ]
 
@@ -157,4 +157,4 @@ def _pieces(cell: Cell, width: int) -> list[tuple[bool, str]]:
     pieces = [piece for line in clean_lines(text) for piece in fold(line, text_width)]
     if more > 0:
         pieces.append(f"… {more:,} more characters")
-    return [(place == 0, piece) for place, piece in enumerate(pieces)]
+    return [(index == 0, piece) for index, piece in enumerate(pieces)]

@@ -90,9 +90,9 @@ def step(
 
 def _with_extent(events: list[Event]) -> list[Event]:
     """Record in `CommandApplied` how many events around it are the command's: others may have the same time."""
-    for place, event in enumerate(events):
+    for index, event in enumerate(events):
         if type(event) is CommandApplied:
-            events[place] = copy_with(event, before=place, after=len(events) - place - 1)
+            events[index] = copy_with(event, before=index, after=len(events) - index - 1)
     return events
 
 

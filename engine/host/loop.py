@@ -281,8 +281,8 @@ class Loop:
         batch.events += events
         batch.rows += rows
         batch.effects += effects
-        for place, event in enumerate(events):
-            self._texts.keep(seq + place, event, len(rows[place].body))
+        for index, event in enumerate(events):
+            self._texts.keep(seq + index, event, len(rows[index].body))
         for effect in effects:
             if type(effect) is EndRun:
                 summary = self.state.summary(effect.run_id)

@@ -147,7 +147,7 @@ class Assembly:
         text = self.text
         if not thought:  # a server that separates thoughts leaves no tags in the text
             thought, text = split_unopened_thought(text)
-        calls = tuple(_to_call(call, place) for place, call in enumerate(self._calls))
+        calls = tuple(_to_call(call, index) for index, call in enumerate(self._calls))
         finish = _FINISHES.get(self.finish or "", "calls" if calls else "stop" if text.strip() else "empty")
         signed = [
             _clean_block(block) for block in self._blocks if block.get("signature") or block.get("type") != "thinking"

@@ -236,7 +236,7 @@ def _events_of(body: bytes) -> bytes | None:
     _join_parts(message)
     calls = message.get("tool_calls")
     if isinstance(calls, list):
-        message["tool_calls"] = [{**call, "index": place} for place, call in enumerate(calls) if isinstance(call, dict)]
+        message["tool_calls"] = [{**call, "index": index} for index, call in enumerate(calls) if isinstance(call, dict)]
     frame = {**value, "object": "chat.completion.chunk"}
     usage = frame.pop("usage", None)
     delta = {"index": 0, "delta": message, "finish_reason": None}

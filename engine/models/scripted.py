@@ -66,11 +66,11 @@ def replies_of(name: str, model: ModelSpec) -> list[Reply]:
         Unusable: If a reply is invalid; the message names its place.
     """
     replies = []
-    for place, reply in enumerate(model.replies):
+    for index, reply in enumerate(model.replies):
         try:
             replies.append(Reply.model_validate(reply))
         except ValidationError as error:
-            raise Unusable(first_fault(error, "models", name, "replies", place)) from error
+            raise Unusable(first_fault(error, "models", name, "replies", index)) from error
     return replies
 
 
@@ -108,12 +108,12 @@ async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep
     turn = sum(message.role == "assistant" for message in request.messages)
     calls = tuple(
         Call(
-            id=f"call_{turn}_{place}",
+            id=f"call_{turn}_{index}",
             name=call.name,
             arguments=None if call.invalid else fill_placeholders(call.arguments, variables),
             invalid=call.invalid,
         )
-        for place, call in enumerate(reply.calls)
+        for index, call in enumerate(reply.calls)
     )
     usage = _usage(request, reply, text)
     return ModelAnswer(

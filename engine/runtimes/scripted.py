@@ -74,8 +74,8 @@ class ScriptedRuntime:
         context = Context(work, await work.task(), {})
         await _wait(rule, work, context)
         _spend(rule.spend, context)
-        for place, piece in enumerate(rule.emit):
-            if place:
+        for index, piece in enumerate(rule.emit):
+            if index:
                 await context.sleep(rule.emit_every_s)
             context.emit(fill_placeholders(piece, variables))
         for step in rule.steps:

@@ -106,10 +106,10 @@ def _unused_by_acp(keys: SpecBlock) -> Iterator[tuple[Place, str]]:
     for tool in keys.approve:
         if tool not in TOOL_KINDS:
             yield ("approve", tool), f"is no kind of tool of the protocol; there are {', '.join(TOOL_KINDS)}"
-    for place, name in enumerate(keys.mcp):
+    for index, name in enumerate(keys.mcp):
         if "/" in name:
             server_name = name.partition("/")[0]
-            yield ("mcp", place), f"names one tool, and an agent of type acp gets whole servers: write {server_name!r}"
+            yield ("mcp", index), f"names one tool, and an agent of type acp gets whole servers: write {server_name!r}"
 
 
 def _unused_by_members(kind: str, keys: SpecBlock) -> Iterator[tuple[Place, str]]:

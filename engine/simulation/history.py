@@ -293,8 +293,8 @@ class SimulatedHistory(World):
                 *resume_commands(host.state),
                 *answer_commands(host.state, Random(f"{self.plan.seed} {round_number}")),
             ]
-            for place, command in enumerate(commands):
-                self._order(host, f"rest{self._engine_count}-{round_number}-{place}", command)
+            for index, command in enumerate(commands):
+                self._order(host, f"rest{self._engine_count}-{round_number}-{index}", command)
             await self._sleep_until(self.clock.now_ms() + DAY_MS)
             if not commands and not resume_commands(host.state) and not host.state.escalations:
                 break

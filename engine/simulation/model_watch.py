@@ -71,7 +71,7 @@ class ModelWatch:
 
     def _check_messages(self, attempt: PlayedAttempt, messages: tuple[Message, ...]) -> None:
         """Check that each call of the last answer has one result, the one in the journal."""
-        last = max((place for place, message in enumerate(messages) if message.role == "assistant"), default=None)
+        last = max((index for index, message in enumerate(messages) if message.role == "assistant"), default=None)
         if last is None or not messages[last].calls:
             return
         calls_by_id = {call.id: call for call in messages[last].calls}

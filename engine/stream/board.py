@@ -214,9 +214,9 @@ class _TaskTexts:
 
     def _end_call(self, name: str | None) -> None:
         """End the oldest call of a tool; calls of one tool cannot be told apart."""
-        for place, call in enumerate(self._calls):
+        for index, call in enumerate(self._calls):
             if call["name"] == name:
-                del self._calls[place]
+                del self._calls[index]
                 return
 
 

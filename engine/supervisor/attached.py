@@ -250,14 +250,14 @@ class RemoteEngine(EngineLink):
             self._stop_following()
             self._fail(error)
             return
-        for place, (event, size_bytes) in enumerate(zip(events, sizes_bytes, strict=True), seq):
-            self._journal.texts.keep(place, event, size_bytes)
+        for index, (event, size_bytes) in enumerate(zip(events, sizes_bytes, strict=True), seq):
+            self._journal.texts.keep(index, event, size_bytes)
             if isinstance(event, CommandApplied) and event.command_id in self._outcomes:
-                _resolve(self._outcomes[event.command_id], Applied(place, event.summary, event.result))
+                _resolve(self._outcomes[event.command_id], Applied(index, event.summary, event.result))
             elif isinstance(event, CommandRefused) and event.command_id in self._outcomes:
                 _resolve(self._outcomes[event.command_id], error=CommandRefusedError(event.code, event.reason))
             elif isinstance(event, RunFinished) and event.run_id in self._runs:
-                _resolve(self._runs.pop(event.run_id), summary_of(event, place))
+                _resolve(self._runs.pop(event.run_id), summary_of(event, index))
         self._bus.publish_events(seq, events)
 
     def handle_level(self, follower: "_Follower", ticket: int) -> None:

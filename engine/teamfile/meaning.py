@@ -159,12 +159,12 @@ class Meaning:
         """Check that the tool servers that an agent names are defined in its team or in one above."""
         teams = [(at, block) for at, block in teams_of(self._team) if loc[0] == "registry" or loc[: len(at)] == at]
         servers = list(dict.fromkeys(name for _, block in teams for name in block.mcp))
-        for place, tool in enumerate(agent.mcp):
+        for index, tool in enumerate(agent.mcp):
             server = tool.partition("/")[0]
             is_faulty = any({(*at, "mcp"), (*at, "mcp", server)} & self._faulty for at, _ in teams)
             if server not in servers and not is_faulty:
                 hint = suggest(server, servers) if servers else "name it under mcp"
-                self._report((*loc, "mcp", place), f"no tool server {server!r} here or above; {hint}")
+                self._report((*loc, "mcp", index), f"no tool server {server!r} here or above; {hint}")
 
     def _check_approval(self, loc: Loc, rule: JsonValue) -> None:
         try:

@@ -136,10 +136,10 @@ def _locate(name: str, folder: Path) -> Iterator[tuple[str, Path]]:
     """
     pending: list[tuple[str, Path]] = []
     directory, parts = folder, name.split(".")
-    for place, part in enumerate(parts, 1):
+    for index, part in enumerate(parts, 1):
         if not part.isidentifier():
             return
-        module = ".".join(parts[:place])
+        module = ".".join(parts[:index])
         init = directory / part / "__init__.py"
         candidates = (init, *(directory / f"{part}{suffix}" for suffix in SUFFIXES))
         file = next((path for path in candidates if path.is_file()), None)

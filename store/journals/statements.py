@@ -199,9 +199,9 @@ def build_condition(conditions: Conditions) -> tuple[str, dict[str, Any]]:
         if column_ids is not None:
             terms.append(f" AND {column} IN (SELECT value FROM json_each(:{column}s))")
             parameters[f"{column}s"] = json.dumps(list(column_ids))
-    for place, (text, ids) in enumerate(conditions.get("mentions") or ()):
-        terms.append(_MENTION_TERM.format(text=f":text{place}", ids=f"(SELECT value FROM json_each(:ids{place}))"))
-        parameters |= {f"text{place}": f"%{_escape_like(text)}%", f"ids{place}": json.dumps(list(ids))}
+    for index, (text, ids) in enumerate(conditions.get("mentions") or ()):
+        terms.append(_MENTION_TERM.format(text=f":text{index}", ids=f"(SELECT value FROM json_each(:ids{index}))"))
+        parameters |= {f"text{index}": f"%{_escape_like(text)}%", f"ids{index}": json.dumps(list(ids))}
     if contains := conditions.get("contains"):
         terms.append(" AND body LIKE :contains ESCAPE '\x1b'")
         parameters["contains"] = f"%{_escape_like(contains)}%"

@@ -101,7 +101,7 @@ def describe_archive(creates: Mapping[str, int]) -> str:
 
 def _labelled_items(label: str, items: Sequence[str], tone: str) -> list[Cell]:
     cells = [
-        Cell(str(item), tone, label if place == 0 else " " * len(label)) for place, item in enumerate(items[:MAX_SHOWN])
+        Cell(str(item), tone, label if index == 0 else " " * len(label)) for index, item in enumerate(items[:MAX_SHOWN])
     ]
     more = len(items) - MAX_SHOWN
     return [*cells, Cell(f"and {more} more", tone, " " * len(label))] if more > 0 else cells

@@ -95,8 +95,8 @@ def attempt_lines(state: State, agent_ids: Sequence[str], mode: str) -> list[Cel
     """Return a line for each attempt at work: what happens to it."""
     attempts = [attempt for preview in preview_swaps(state, agent_ids, mode) for attempt in preview.attempts]
     lines = [
-        Cell(f"{attempt.title}  {attempt.becomes}", "muted", _label(place))
-        for place, attempt in enumerate(attempts[:MAX_SHOWN])
+        Cell(f"{attempt.title}  {attempt.becomes}", "muted", _label(index))
+        for index, attempt in enumerate(attempts[:MAX_SHOWN])
     ]
     if len(attempts) > MAX_SHOWN:
         lines.append(Cell(f"and {pluralize(len(attempts) - MAX_SHOWN, 'other')} likewise", "muted", _label(1)))

@@ -208,7 +208,7 @@ def graph_cells(nodes: Sequence[TaskNode], width: int, *, stack: int = STACK) ->
             used_width += ARROW
         blocks[-1].append(column)
         used_width += column_width
-    lines = [_block(block, continues=place > 0) for place, block in enumerate(blocks)]
+    lines = [_block(block, continues=index > 0) for index, block in enumerate(blocks)]
     return [Cell(line) for block in lines for line in block]
 
 
@@ -239,13 +239,13 @@ def _stack(layer: Sequence[TaskNode], max_nodes: int) -> list[str]:
 def _block(columns: Sequence[Sequence[str]], *, continues: bool) -> list[str]:
     height = max((len(column) for column in columns), default=0)
     lines = ["─▶ " if continues and row == 0 else "   " if continues else "" for row in range(height)]
-    for place, column in enumerate(columns):
+    for index, column in enumerate(columns):
         column_width = max(cell_len(text) for text in column)
         for row in range(height):
             text = column[row] if row < len(column) else ""
             lines[row] += text + " " * (column_width - cell_len(text))
-            if place < len(columns) - 1:
-                lines[row] += _between(len(column), len(columns[place + 1]), row)
+            if index < len(columns) - 1:
+                lines[row] += _between(len(column), len(columns[index + 1]), row)
     return [line.rstrip() for line in lines]
 
 

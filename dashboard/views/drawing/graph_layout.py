@@ -38,7 +38,7 @@ def arrange_layers(nodes: tuple[str, ...], edges: tuple[tuple[str, str], ...]) -
     for node in nodes:
         layers[rank[node]].append(node)
     paths: dict[tuple[str, str], tuple[tuple[str, str], ...]] = dict.fromkeys(edges, ())
-    declared = {node: place for place, node in enumerate(nodes)}
+    declared = {node: index for index, node in enumerate(nodes)}
     for source, target in forward:
         stops = [source]
         for between in range(rank[source] + 1, rank[target]):
@@ -116,7 +116,7 @@ def _order_by_mean(
     layer: list[str], beside: list[str], near: Mapping[str, list[str]], declared: Mapping[str, int]
 ) -> list[str]:
     """Order a layer by the mean position of each node's neighbours in the adjacent layer."""
-    places = {node: place for place, node in enumerate(beside)}
+    places = {node: index for index, node in enumerate(beside)}
     scale = len(beside) / max(1, len(layer))
 
     def mean(at: int) -> float:

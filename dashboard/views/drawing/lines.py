@@ -160,9 +160,9 @@ def is_hairline(line: Line) -> bool:
 def join_columns(parts: Sequence[tuple[Sequence[Span], int]], *, gap: int = 1, key: str = "") -> Line:
     """Return spans side by side, each part cut or padded to its width."""
     out: list[Span] = []
-    for place, (spans, width) in enumerate(parts):
+    for index, (spans, width) in enumerate(parts):
         clipped, left = fit_and_measure(spans, width)
-        blank = left + (gap if place < len(parts) - 1 else 0)
+        blank = left + (gap if index < len(parts) - 1 else 0)
         out += [*clipped, Span(" " * blank)]
     return Line(tuple(out), key)
 
@@ -190,10 +190,10 @@ def indent(line: Line) -> Line:
 
 def mark_cursor(line: Line) -> Line:
     """Return a line with the cursor in its first blank cell, before which an edge may stand."""
-    for place, span in enumerate(line.spans[:2]):
+    for index, span in enumerate(line.spans[:2]):
         if span.text.startswith(" "):
             rest = span._replace(text=span.text[1:])
-            return line._replace(spans=(*line.spans[:place], Span("▌", "accent"), rest, *line.spans[place + 1 :]))
+            return line._replace(spans=(*line.spans[:index], Span("▌", "accent"), rest, *line.spans[index + 1 :]))
         if cell_len(span.text) > 1:
             break
     return line

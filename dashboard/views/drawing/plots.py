@@ -139,7 +139,7 @@ def plot(
     label_width = max(map(len, labels), default=0)
     plot_width = max(0, width - label_width - 2)
     lines = []
-    label_at = {round(place * (height - 1) / max(1, len(labels) - 1)): text for place, text in enumerate(labels)}
+    label_at = {round(index * (height - 1) / max(1, len(labels) - 1)): text for index, text in enumerate(labels)}
     overlay = curve(over, plot_width, height, full_value=top)
     for row, dots in enumerate(area(values, plot_width, height, full_value=top, base=True)):
         tone = tones[min(len(tones) - 1, (height - 1 - row) * len(tones) // height)]

@@ -177,13 +177,13 @@ class _Writer:
         widths = [max((cell_len(row[at]) for row in rows if at < len(row)), default=1) for at in range(columns)]
         while sum(widths) > max_width:
             widths[widths.index(max(widths))] -= 1
-        for place, row in enumerate(rows):
+        for index, row in enumerate(rows):
             texts = [pad(row[at] if at < len(row) else "", widths[at]) for at in range(columns)]
             spans: list[Span] = [self._lead()]
             for at, text in enumerate(texts):
-                spans += [*([Span(" │ ", "line")] if at else []), Span(text, "muted" if not place else "")]
+                spans += [*([Span(" │ ", "line")] if at else []), Span(text, "muted" if not index else "")]
             self.lines.append(Line(fit_spans(spans, self.width)))
-            if not place:
+            if not index:
                 rule = "─┼─".join("─" * width for width in widths)
                 self.lines.append(Line((Span(rule[: self.width], "line"),)))
         self._gap()
@@ -211,8 +211,8 @@ def wrap_spans(spans: Sequence[Span], width: int) -> list[tuple[Span, ...]]:
     lines: list[list[Span]] = [[]]
     left = width
     for text, tone in spans:
-        for place, part in enumerate(text.split("\n")):
-            if place:
+        for index, part in enumerate(text.split("\n")):
+            if index:
                 lines.append([])
                 left = width
             for word in _words(part):

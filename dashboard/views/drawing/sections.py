@@ -50,13 +50,13 @@ def draw_side_by_side(panes: Sequence[tuple[Sequence[Section], int]], height: in
         panes: The sections of each pane with its width in cells, from left to right.
         height: In lines; sections are cut off there.
     """
-    frames = [draw_frame((), sections, width + (not place), height) for place, (sections, width) in enumerate(panes)]
+    frames = [draw_frame((), sections, width + (not index), height) for index, (sections, width) in enumerate(panes)]
     lines = []
     for y in range(height):
         parts: list[tuple[Sequence[Span], int]] = []
-        for place, (_, width) in enumerate(panes):
-            edge, *inner = frames[place][y].spans
-            top = [edge._replace(text="┬" if y == 0 else edge.text)] if place else []
+        for index, (_, width) in enumerate(panes):
+            edge, *inner = frames[index][y].spans
+            top = [edge._replace(text="┬" if y == 0 else edge.text)] if index else []
             parts.append(([*top, *inner], width))
         lines.append(join_columns(parts, gap=0))
     return lines

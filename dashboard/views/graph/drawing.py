@@ -116,7 +116,7 @@ def _cut_columns(graph: Graph, width: int, height: int) -> int:
         return 0
     plan = _plan(graph, width=width, height=height, size=None)
     name_widths = _widths(_without_figures(graph), plan.layering, plan.size)
-    visible_widths = (min(column_width, width - plan.x_of(place)) for place, column_width in enumerate(plan.widths))
+    visible_widths = (min(column_width, width - plan.x_of(index)) for index, column_width in enumerate(plan.widths))
     return sum(max(0, name - cells) for name, cells in zip(name_widths, visible_widths, strict=True) if cells > 0)
 
 
@@ -161,18 +161,18 @@ def draw_graph(
     dx, dy = _offset(plan, selected, width, graph_height)
     canvas = Canvas(width, graph_height, left=dx, top=dy)
     looks = _looks(staged.rest, plan.layering, now_ms, selected, calm=calm)
-    for place, gap in enumerate(plan.gaps):
-        left = plan.x_of(place) + plan.widths[place]
-        routes.draw(canvas, gap, (left, left + plan.gap_widths[place]), looks, plan.widths[place + 1])
+    for index, gap in enumerate(plan.gaps):
+        left = plan.x_of(index) + plan.widths[index]
+        routes.draw(canvas, gap, (left, left + plan.gap_widths[index]), looks, plan.widths[index + 1])
     node_boxes: dict[str, Box] = dict(staged.boxes(width))
     nodes = {node.id: node for node in staged.rest.nodes}
-    for place, layer in enumerate(plan.layering.layers):
+    for index, layer in enumerate(plan.layering.layers):
         for key in layer:
             node = nodes.get(key)
             if node is None:
                 continue
-            x, y, box_width, box_height = plan.x_of(place), plan.top[key], plan.widths[place], plan.heights[key]
-            node_boxes[key] = Box(x - dx, y - dy + len(stage_lines), box_width, box_height, place)
+            x, y, box_width, box_height = plan.x_of(index), plan.top[key], plan.widths[index], plan.heights[key]
+            node_boxes[key] = Box(x - dx, y - dy + len(stage_lines), box_width, box_height, index)
             if x + box_width > dx and x < dx + width and y + box_height > dy and y < dy + graph_height:
                 # A box without a border must fit into the pane, so that a cut name ends with a `…`.
                 if box_height <= MAX_BARE_ROWS:
@@ -191,7 +191,7 @@ def _plan(graph: Graph, *, width: int, height: int, size: int | None) -> _Plan:
     heights = {node.id: chosen for node in graph.nodes}
     top = assign_rows(layering, heights, height, gap=boxes.gap_of(chosen))
     ports = {key: y + port(heights.get(key, 1)) for key, y in top.items()}
-    place_of = {key: place for place, layer in enumerate(layering.layers) for key in layer}
+    place_of = {key: index for index, layer in enumerate(layering.layers) for key in layer}
     between: list[list[tuple[str, str]]] = [[] for _ in layering.layers[1:]]
     for link in layering.links:
         between[place_of[link[0]]].append(link)
@@ -209,8 +209,8 @@ def _plan(graph: Graph, *, width: int, height: int, size: int | None) -> _Plan:
         # The last layer takes the rest.
         widths[-1] = min(widths[-1], max(available - sum(widths[:-1]), boxes.BARE_MIN_WIDTH))
     elif name_widths is not natural:
-        for place, column_width in enumerate(natural):  # show figures where no name is cut for them
-            widths[place] = column_width if sum(widths) - widths[place] + column_width <= available else widths[place]
+        for index, column_width in enumerate(natural):  # show figures where no name is cut for them
+            widths[index] = column_width if sum(widths) - widths[index] + column_width <= available else widths[index]
     gap_widths = _grow_gaps(min_gaps, width - 2 - sum(widths) - sum(min_gaps))
     left = max(0, (width - sum(widths) - sum(gap_widths)) // 2)
     return _Plan(layering, chosen, heights, top, widths, gaps, gap_widths, left)

@@ -69,19 +69,19 @@ def split_stages(graph: Graph, *, now_ms: int) -> Stages:
         first += 1
     while last - first > 1 and _is_stage(layers[last - 1], leads=False):
         last -= 1
-    stage_nodes = [layer[0] for place, layer in enumerate(layers) if not first <= place < last]
+    stage_nodes = [layer[0] for index, layer in enumerate(layers) if not first <= index < last]
     ids = {node.id for node in stage_nodes if node is not None}
     if not ids:
         return Stages((), graph)
     rest = graph.subgraph(node.id for node in graph.nodes if node.id not in ids)
     line: list[_Stage] = []
-    for place, node in enumerate(stage_nodes):
+    for index, node in enumerate(stage_nodes):
         if node is not None:
             into = [edge for edge in graph.edges if edge.target == node.id]
             planned = all(edge.is_planned for edge in into)
             heat = max((edge.heat(now_ms) for edge in into), default=1)
             text = " ╌╌► " if planned else " ──► "
-            line.append(_Stage(node, Span(text if into and (line or place >= first) else " ", f"heat-{heat}")))
+            line.append(_Stage(node, Span(text if into and (line or index >= first) else " ", f"heat-{heat}")))
     return Stages(tuple(line), rest)
 
 

@@ -81,11 +81,11 @@ def _sum_teams(state: State, out: Digest) -> None:
     for supervisor_id, sums in own.items():
         for ancestor in islice(lineage_of(state, state.supervisors[supervisor_id]), 1, None):
             into = whole[ancestor.id]
-            for place, count in enumerate(sums):
-                into[place] += count
+            for index, count in enumerate(sums):
+                into[index] += count
     counters = (out.agents_of, out.busy_of, out.errors_of)
-    for place, counter in enumerate(counters):
-        counter.update({supervisor_id: sums[place] for supervisor_id, sums in whole.items()})
+    for index, counter in enumerate(counters):
+        counter.update({supervisor_id: sums[index] for supervisor_id, sums in whole.items()})
 
 
 def needs_person(state: State) -> list[str]:

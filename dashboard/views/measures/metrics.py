@@ -313,9 +313,9 @@ def _side_by_side(blocks: Sequence[Sequence[Line]]) -> list[Line]:
     lines = []
     for row in range(max((len(block) for block in blocks), default=0)):
         spans: list[Span] = []
-        for place, block in enumerate(blocks):
+        for index, block in enumerate(blocks):
             spans += (block[row] if row < len(block) else BLANK).spans
-            if place < len(blocks) - 1:
+            if index < len(blocks) - 1:
                 spans.append(Span("┬" if row == 0 else "│", "line"))
         lines.append(Line(tuple(spans)))
     return lines

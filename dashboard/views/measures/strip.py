@@ -122,9 +122,9 @@ def _spread(parts: Sequence[tuple[Span, ...]], width: int) -> Line:
     room = width - 2 - sum(map(cell_width, parts))
     gaps = len(parts) - 1
     out: list[Span] = [Span(" ")]
-    for place, part in enumerate(parts):
+    for index, part in enumerate(parts):
         out += part
-        if place < gaps:
-            gap = max(_MIN_GAP, room * (place + 1) // gaps - room * place // gaps)
+        if index < gaps:
+            gap = max(_MIN_GAP, room * (index + 1) // gaps - room * index // gaps)
             out += [Span(" " * ((gap - 1) // 2)), Span("│", "line"), Span(" " * (gap - 1 - (gap - 1) // 2))]
     return Line(fit_spans(out, width))

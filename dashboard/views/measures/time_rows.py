@@ -70,8 +70,8 @@ def time_rows(
     return [
         *top_lines,
         *(
-            _line(_paint(row, cursor), (), alive=alive, past=past, word=place == len(blocks) - 1)
-            for place, row in enumerate(blocks)
+            _line(_paint(row, cursor), (), alive=alive, past=past, word=index == len(blocks) - 1)
+            for index, row in enumerate(blocks)
         ),
     ]
 
@@ -111,10 +111,10 @@ def _line(
 def _blocks_with_marks(bar: TimeBar, cursor: int | None) -> list[_Letter]:
     """Return one row with marks in place of their blocks."""
     letters = _paint(bar.blocks()[0], cursor)
-    for place, slot in enumerate(bar.slots):
+    for index, slot in enumerate(bar.slots):
         if slot.mark:
-            tone = letters[place][1] if cursor is not None and place >= cursor else TONES[slot.mark]
-            letters[place] = slot.mark, tone
+            tone = letters[index][1] if cursor is not None and index >= cursor else TONES[slot.mark]
+            letters[index] = slot.mark, tone
     return letters
 
 
@@ -122,16 +122,16 @@ def _paint(row: str, cursor: int | None) -> list[_Letter]:
     if cursor is None:
         return [(letter, "line" if letter == "·" else "plot-high") for letter in row]
     return [
-        (letter, "past-badge" if place == cursor else _LATER if place > cursor else "past")
-        for place, letter in enumerate(row)
+        (letter, "past-badge" if index == cursor else _LATER if index > cursor else "past")
+        for index, letter in enumerate(row)
     ]
 
 
 def _marks(bar: TimeBar, cursor: int | None, *, seq: int, at_ms: int, past: PastMoment | None) -> Line:
     """Return the marks, and between them as much text as fits, each part in one piece."""
     letters: list[_Letter | None] = [
-        ((slot.mark, _LATER if cursor is not None and place > cursor else TONES[slot.mark]) if slot.mark else None)
-        for place, slot in enumerate(bar.slots)
+        ((slot.mark, _LATER if cursor is not None and index > cursor else TONES[slot.mark]) if slot.mark else None)
+        for index, slot in enumerate(bar.slots)
     ]
     if cursor is not None and letters:
         letters[cursor] = "▼", "past bold"

@@ -66,8 +66,8 @@ def leave(state: State, run: Run, event: RunFinished) -> None:
 def utterances(state: State, task: Task, messages: Sequence[Said]) -> list[Utterance]:
     """Return the utterances of a finished task, with contents by reference where possible."""
     return [
-        Utterance(role=message.role, content=_content(state, task, message, place), call_id=message.call_id)
-        for place, message in enumerate(messages)
+        Utterance(role=message.role, content=_content(state, task, message, index), call_id=message.call_id)
+        for index, message in enumerate(messages)
     ]
 
 

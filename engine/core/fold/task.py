@@ -147,7 +147,7 @@ def _await_call(state: State, task: Task, event: events.Delegated | events.CallR
 def _delegated(state: State, event: events.Delegated) -> None:
     parent, seq = state.tasks[event.task_id], state.seq
     held_back = is_held(state, parent)
-    for place, child in enumerate(event.children):
+    for index, child in enumerate(event.children):
         queue = None if child.queue is None else state.queues.get(child.queue)
         task = Task(
             id=child.task_id,
@@ -159,7 +159,7 @@ def _delegated(state: State, event: events.Delegated) -> None:
             title=child.title,
             queue=child.queue if queue is None else queue.key,
             worker_id=child.worker_id,
-            input=stored_value(child.input, seq, "children", place, "input"),
+            input=stored_value(child.input, seq, "children", index, "input"),
             optional=child.optional,
             call_key=event.call_key,
             priority=parent.priority,

@@ -194,10 +194,10 @@ FailurePolicy: TypeAlias = Retry | Failover | Escalate | Fail | Skip
 
 
 def _check_order(chain: Sequence[FailurePolicy]) -> None:
-    for place, policy in enumerate(chain[:-1]):
+    for index, policy in enumerate(chain[:-1]):
         if isinstance(policy, Fail | Skip):
-            after = chain[place + 1]
-            raise NoEffect(f"comes after {policy.type}, which is always the last; remove it", after, (place + 1,))
+            after = chain[index + 1]
+            raise NoEffect(f"comes after {policy.type}, which is always the last; remove it", after, (index + 1,))
 
 
 Chain: TypeAlias = Annotated[Sequence[FailurePolicy], Within(max_length=10), Also(_check_order)]
@@ -216,11 +216,11 @@ def walk(chain: Sequence[FailurePolicy], failures: Failures, *, after: int = -1)
         failures: The facts about the failure.
         after: Consider only policies behind this place; -1 considers all.
     """
-    for place, policy in enumerate(chain):
-        if place > after:
+    for index, policy in enumerate(chain):
+        if index > after:
             verdict = policy.verdict(failures)
             if verdict is not None:
-                return place, verdict
+                return index, verdict
         # Retries are counted in one number: those of this policy are subtracted for the policies further right.
         if policy.gives:
             failures = copy_with(failures, retries=max(0, failures.retries - policy.gives))

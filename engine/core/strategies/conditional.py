@@ -53,13 +53,13 @@ class Conditional:
         check = Check(what="guards", args={"guards": guards, "all": layout.wiring.settings["take"] == "all"})
         check_node = layout.check(check, inspected, sees=inspected, title="which way?", role="which")
         ends: list[str] = []
-        for place, branch in enumerate(branches):
+        for index, branch in enumerate(branches):
             before = [check_node]
             for name in _targets(branch):
                 is_first = before == [check_node]
                 takes: Takes = "context" if is_first else "previous"
                 sees = inspected if is_first else before
-                before = [layout.work(name, before, takes=takes, sees=sees, role=f"branch:{place}")]
+                before = [layout.work(name, before, takes=takes, sees=sees, role=f"branch:{index}")]
             ends += [node for node in before if node != check_node]
         layout.wiring.roles.update({node: f"{layout.wiring.roles[node]}:end" for node in ends})
         last = ends

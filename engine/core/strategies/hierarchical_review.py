@@ -64,9 +64,9 @@ class HierarchicalReview:
         sees = [*_last(nodes, number - 1), *_last(nodes, number)]
         repeated = [
             layout.work(
-                name, [verdict.node], takes="context", sees=sees, role=f"level:{number - 1}:{tries + 1}:{place}"
+                name, [verdict.node], takes="context", sees=sees, role=f"level:{number - 1}:{tries + 1}:{index}"
             )
-            for place, name in enumerate(below)
+            for index, name in enumerate(below)
         ]
         works, gate = _level(layout, number, tries + 1, members, repeated, repeated)
         # What waited for the failed check now waits for the repeated level, and gets the repeated outputs.
@@ -91,9 +91,9 @@ def _level(
             after,
             takes="context" if sees else "request",
             sees=sees or None,
-            role=f"level:{number}:{tries}:{place}",
+            role=f"level:{number}:{tries}:{index}",
         )
-        for place, name in enumerate(members)
+        for index, name in enumerate(members)
     ]
     if not number or not layout.wiring.settings["returns"]:
         return works, works

@@ -78,8 +78,8 @@ def _round(layout: Layout, number: int, after: list[str], sees: list[str]) -> st
     takes: Takes = "context" if sees else "request"
     draft = layout.work(str(settings["author"]), after, takes=takes, sees=sees or None, role=f"author:{number}")
     reviews = [
-        layout.work(critic, [draft], takes="context", sees=[draft], role=f"critic:{number}:{place}")
-        for place, critic in enumerate(strings(settings["critics"]))
+        layout.work(critic, [draft], takes="context", sees=[draft], role=f"critic:{number}:{index}")
+        for index, critic in enumerate(strings(settings["critics"]))
     ]
     if reviews:
         until = settings["until"]

@@ -347,10 +347,10 @@ def _sequence_rule(origin: Any, item: ValueRule, bounds: Within) -> ValueRule:
         if type(value) is not list and not is_iterable:
             raise InvalidValue(words, value)
         items = []
-        for place, element in enumerate(value):
-            if bounds.max_length is not None and place == bounds.max_length:
+        for index, element in enumerate(value):
+            if bounds.max_length is not None and index == bounds.max_length:
                 raise InvalidValue(words, value)
-            items.append(_check_item(item, place, element))
+            items.append(_check_item(item, index, element))
         if not bounds.allows_length(len(items)):
             raise InvalidValue(words, value)
         return container(items)
@@ -398,7 +398,7 @@ def _check_json(value: Any, depth: int = 0) -> Any:
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
     if depth < MAX_JSON_DEPTH and isinstance(value, list | tuple):
-        return [_check_json_item(place, element, depth) for place, element in enumerate(value)]
+        return [_check_json_item(index, element, depth) for index, element in enumerate(value)]
     if depth < MAX_JSON_DEPTH and isinstance(value, Mapping):
         return {
             _check_item(_TEXT, "key", name): _check_json_item(str(name), element, depth)

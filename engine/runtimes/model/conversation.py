@@ -39,7 +39,7 @@ class Conversation:
         if len(utterances) <= MAX_UTTERANCES:
             return utterances
         last = utterances[1 - MAX_UTTERANCES :]
-        first = next((place for place, utterance in enumerate(last) if utterance.role == "assistant"), len(last))
+        first = next((index for index, utterance in enumerate(last) if utterance.role == "assistant"), len(last))
         return [Said(role="user", text="(What came before this is left out here.)"), *last[first:]]
 
     def begin(self, text: str) -> None:

@@ -104,10 +104,10 @@ class ModelLoop:
 
     async def _add_earlier_messages(self) -> None:
         """Add the messages of earlier runs of the conversation."""
-        for place, message in enumerate(await self._work.memory.transcript()):
+        for index, message in enumerate(await self._work.memory.transcript()):
             content = message.content
             if message.role == "tool":
-                excerpt = self._calls.results.excerpt_of(content, f"e{place}")
+                excerpt = self._calls.results.excerpt_of(content, f"e{index}")
                 self._conversation.add_result(message.call_id, excerpt, full_text=as_text(content))
             elif message.role == "assistant":
                 text = {"text": as_text(content)}
@@ -226,9 +226,9 @@ class ModelLoop:
 
     def _add_results(self, turn: int, calls: Sequence[Call], outcomes: Sequence[CallResult]) -> None:
         """Add the results to the conversation."""
-        for place, (call, outcome) in enumerate(zip(calls, outcomes, strict=True)):
+        for index, (call, outcome) in enumerate(zip(calls, outcomes, strict=True)):
             text = as_text(outcome.value)
-            excerpt = text if outcome.is_read else self._calls.results.excerpt_of(outcome.value, f"r{turn}.{place + 1}")
+            excerpt = text if outcome.is_read else self._calls.results.excerpt_of(outcome.value, f"r{turn}.{index + 1}")
             full_text = as_text([call.name, call.arguments]) if outcome.is_read else text
             key = outcome.key if self._work.memory.is_in_journal(outcome.key) else ""
             self._conversation.add_result(call.id, excerpt, full_text=full_text, key=key)

@@ -134,7 +134,7 @@ def _extract_json(text: str) -> str:
     text = text.strip()
     if _FENCE in text and not text.startswith(("{", "[", '"')):
         lines = text.split("\n")  # not `splitlines`: texts in the JSON may contain other line ends
-        fences = [place for place, line in enumerate(lines) if line.lstrip().startswith(_FENCE)]
+        fences = [index for index, line in enumerate(lines) if line.lstrip().startswith(_FENCE)]
         if len(fences) == 2:
             text = "\n".join(lines[fences[0] + 1 : fences[1]]).strip()
     excess = excess_of_json(text)

@@ -72,7 +72,7 @@ class CreatePlan(WorkersTool):
 
     async def _carry_out(self, tasks: Sequence[PlannedTask], key: str) -> dict[str, dict[str, JsonValue]]:
         """Delegate the tasks in one call; return the outcome of each by its name."""
-        places = {task.name: place for place, task in enumerate(tasks)}
+        places = {task.name: index for index, task in enumerate(tasks)}
         items = [
             PlannedItem(
                 title=preview(f"{task.name}: {task.instructions}"),

@@ -102,8 +102,8 @@ def a_chain_is_one_after_the_other(books: ShadowLedger, event: events.GroupPlann
     """In a sequential graph each node comes after the one before it."""
     if event.mode != "sequential":
         return None
-    for place, node in enumerate(event.nodes):
-        expected = [] if place == 0 else [event.nodes[place - 1].task_id]
+    for index, node in enumerate(event.nodes):
+        expected = [] if index == 0 else [event.nodes[index - 1].task_id]
         if node.after != expected:
             return f"{node.task_id} of the chain {event.task_id} comes after {node.after}, not {expected}"
     return None

@@ -70,7 +70,7 @@ def plan_graph(state: State, supervisor: Supervisor, cast: Cast, mint: Mint | No
         Refused: If the strategy cannot make one.
     """
     members = [*cast.members, *([cast.aggregator] if cast.aggregator is not None else [])]
-    member_ids = {f"+m{place}": member_id for place, member_id in enumerate(members)}
+    member_ids = {f"+m{index}": member_id for index, member_id in enumerate(members)}
     names = {key: member_name(state, member_id) for key, member_id in member_ids.items()}
     nodes = Nodes(
         unstarted=list(member_ids),

@@ -53,7 +53,7 @@ def rewire(state: State, supervisor: Supervisor, group: Task, mint: Mint, *, pre
         )
     parts = _parts(state, group, nodes, leads=supervisor.mode == "delegate", preserve=preserve)
     new_members = _find_new_members(state, supervisor, group, nodes, parts)
-    fresh = {f"+m{place}": member_id for place, member_id in enumerate(new_members)}
+    fresh = {f"+m{index}": member_id for index, member_id in enumerate(new_members)}
     view = _view(state, supervisor, parts, fresh)
     wiring = wire(supervisor.mode, view)
     graph = materialize(state, supervisor, wiring, fresh, mint)

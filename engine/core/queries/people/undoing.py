@@ -170,7 +170,7 @@ def _capabilities(state: State, command: commands.ChangeCapabilities) -> command
     added_words = list(dict.fromkeys(" ".join(word.split()) for word in command.add))
     return commands.ChangeCapabilities(
         agent=at(agent.id),
-        add=[word for place, word in enumerate(specialties) if any(is_removed[max(0, place - 1) : place + 1])],
+        add=[word for index, word in enumerate(specialties) if any(is_removed[max(0, index - 1) : index + 1])],
         remove=[word for word in added_words if word.casefold() not in present_words],
     )
 

@@ -64,7 +64,7 @@ def is_named_member(state: State, queue: Queue, supervisor_id: str, name: str) -
     """Return whether an agent of a supervisor is one of the named members of a queue, or below a team that is."""
     owner, plus, levels = queue.key.split(":", 2)[1].partition("+")
     path = list(lineage_of(state, state.supervisors[supervisor_id]))
-    depth = next((place for place, supervisor in enumerate(path) if supervisor.id == owner), -1) - int(levels or 0)
+    depth = next((index for index, supervisor in enumerate(path) if supervisor.id == owner), -1) - int(levels or 0)
     if depth < 0 or (depth and not plus):
         return False
     return (path[depth - 1].name if depth else name) in member_names_in(capability_of(queue.key))
