@@ -29,14 +29,31 @@ HARD = 10
 MIN_LINES = 6
 """Shorter functions and runs of lines are equal by chance."""
 LANGUAGES: Final[dict[str, tuple[str, bytes | None]]] = {
-    ".py": ("Python", b"#"), ".pyi": ("Python", b"#"), ".rb": ("Ruby", b"#"), ".sh": ("Shell", b"#"),
-    ".yaml": ("YAML", b"#"), ".yml": ("YAML", b"#"), ".toml": ("TOML", b"#"), ".js": ("JavaScript", b"//"),
-    ".ts": ("TypeScript", b"//"), ".c": ("C", b"//"), ".h": ("C", b"//"), ".cpp": ("C++", b"//"),
-    ".rs": ("Rust", b"//"), ".go": ("Go", b"//"), ".java": ("Java", b"//"), ".sql": ("SQL", b"--"),
-    ".html": ("HTML", None), ".css": ("CSS", None),
-    ".md": ("Markdown", None), ".rst": ("reStructuredText", None), ".txt": ("Text", None),
-    ".json": ("JSON", None), ".xml": ("XML", None), ".svg": ("SVG", None),
-}  # fmt: skip
+    ".py": ("Python", b"#"),
+    ".pyi": ("Python", b"#"),
+    ".rb": ("Ruby", b"#"),
+    ".sh": ("Shell", b"#"),
+    ".yaml": ("YAML", b"#"),
+    ".yml": ("YAML", b"#"),
+    ".toml": ("TOML", b"#"),
+    ".js": ("JavaScript", b"//"),
+    ".ts": ("TypeScript", b"//"),
+    ".c": ("C", b"//"),
+    ".h": ("C", b"//"),
+    ".cpp": ("C++", b"//"),
+    ".rs": ("Rust", b"//"),
+    ".go": ("Go", b"//"),
+    ".java": ("Java", b"//"),
+    ".sql": ("SQL", b"--"),
+    ".html": ("HTML", None),
+    ".css": ("CSS", None),
+    ".md": ("Markdown", None),
+    ".rst": ("reStructuredText", None),
+    ".txt": ("Text", None),
+    ".json": ("JSON", None),
+    ".xml": ("XML", None),
+    ".svg": ("SVG", None),
+}
 """Language of a suffix, and what its line comments begin with."""
 _ENCODINGS = {"utf-8": "UTF-8", "utf-8-sig": "UTF-8 with BOM"}
 _NOTE = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b")

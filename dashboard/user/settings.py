@@ -27,12 +27,44 @@ _CHOICES: dict[str, Collection[str]] = {
     "motion": ("full", "reduced"),
     "call": ("bell", "desktop", "off"),
 }
-_FIXED = frozenset({
-    "up", "down", "left", "right", "home", "end", "pageup", "pagedown", "j", "k", "g", "G", "enter", "space",
-    "asterisk", "tab",
-    "shift+tab", "escape", "colon", "slash", "less_than_sign", "greater_than_sign", "comma", "full_stop", "ctrl+b",
-    "ctrl+f", "ctrl+c", "ctrl+p", "ctrl+q", "ctrl+z", "ctrl+left", "ctrl+right", "ctrl+up", "ctrl+down",
-})  # fmt: skip
+_FIXED = frozenset(
+    {
+        "up",
+        "down",
+        "left",
+        "right",
+        "home",
+        "end",
+        "pageup",
+        "pagedown",
+        "j",
+        "k",
+        "g",
+        "G",
+        "enter",
+        "space",
+        "asterisk",
+        "tab",
+        "shift+tab",
+        "escape",
+        "colon",
+        "slash",
+        "less_than_sign",
+        "greater_than_sign",
+        "comma",
+        "full_stop",
+        "ctrl+b",
+        "ctrl+f",
+        "ctrl+c",
+        "ctrl+p",
+        "ctrl+q",
+        "ctrl+z",
+        "ctrl+left",
+        "ctrl+right",
+        "ctrl+up",
+        "ctrl+down",
+    }
+)
 """Keys that cannot be reassigned: they move, type or quit on every screen."""
 _MODIFIERS = frozenset({"ctrl", "shift", "alt", "super", "hyper", "meta"})
 _NAMED = frozenset(key.value for key in Keys if not key.value.startswith("<")) | {*KEY_NAME_REPLACEMENTS.values()}

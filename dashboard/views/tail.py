@@ -25,11 +25,29 @@ KIND_MIN_WIDTH = 120
 _MAX_CACHED = 4_000
 _MAX_SCANNED = 2_000
 """Maximum events that are scanned."""
-_BOOKKEEPING = frozenset({
-    "part_recorded", "pool_watched", "queue_made", "budget_timed", "need_met", "slot_wanted", "attempt_parked",
-    "attempt_resumed", "call_answered", "call_rejoined", "retry_due", "item_taken", "item_returned", "plan_asked",
-    "tool_started", "supervisor_added", "agent_added", "spec_registered", "group_ended",
-})  # fmt: skip
+_BOOKKEEPING = frozenset(
+    {
+        "part_recorded",
+        "pool_watched",
+        "queue_made",
+        "budget_timed",
+        "need_met",
+        "slot_wanted",
+        "attempt_parked",
+        "attempt_resumed",
+        "call_answered",
+        "call_rejoined",
+        "retry_due",
+        "item_taken",
+        "item_returned",
+        "plan_asked",
+        "tool_started",
+        "supervisor_added",
+        "agent_added",
+        "spec_registered",
+        "group_ended",
+    }
+)
 """Kinds of events that only the Events screen shows."""
 _ROUTINE = (on.AttemptStarted, on.AttemptDone, on.StepRecorded, on.Delegated, on.GroupPlanned)
 """Events that are joined or left out at a high rate."""

@@ -15,11 +15,23 @@ from engine.models.records import ModelAnswer, ModelRequest
 
 PLAIN = frozenset(
     {
-        "PATH", "HOME", "LANG", "TERM", "TMPDIR",
-        "SSL_CERT_FILE", "SSL_CERT_DIR", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
-        "http_proxy", "https_proxy", "all_proxy", "no_proxy",
+        "PATH",
+        "HOME",
+        "LANG",
+        "TERM",
+        "TMPDIR",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "NO_PROXY",
+        "http_proxy",
+        "https_proxy",
+        "all_proxy",
+        "no_proxy",
     }
-)  # fmt: skip
+)
 """Environment variables that the process gets besides keys: the usual ones, certificates and proxies."""
 
 

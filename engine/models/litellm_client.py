@@ -41,14 +41,37 @@ NO_KEY = "none"
 """Sent instead of a missing key: without a key litellm searches the environment for one."""
 
 PARAMS = frozenset(
-    {"extra_body", "min_p", "reasoning_effort", "repetition_penalty", "safety_settings", "seed", "stop", "temperature",
-     "thinking", "top_k", "top_p", "verbosity"}
-)  # fmt: skip
+    {
+        "extra_body",
+        "min_p",
+        "reasoning_effort",
+        "repetition_penalty",
+        "safety_settings",
+        "seed",
+        "stop",
+        "temperature",
+        "thinking",
+        "top_k",
+        "top_p",
+        "verbosity",
+    }
+)
 """Parameters that are passed on in addition to those that litellm lists for a provider."""
 NOT_PARAMS = frozenset(
-    {"extra_headers", "functions", "function_call", "messages", "model", "n", "response_format", "stream",
-     "stream_options", "timeout", "tools"}
-)  # fmt: skip
+    {
+        "extra_headers",
+        "functions",
+        "function_call",
+        "messages",
+        "model",
+        "n",
+        "response_format",
+        "stream",
+        "stream_options",
+        "timeout",
+        "tools",
+    }
+)
 """Parameters that the engine sets itself, and headers, which could redirect a request as an address could."""
 
 

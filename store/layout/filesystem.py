@@ -8,10 +8,38 @@ from pathlib import Path
 from store.errors import NetworkFileSystem
 
 NETWORK_FILE_SYSTEMS = frozenset(
-    {"nfs", "nfs3", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "afpfs", "webdav", "davfs", "afs", "ceph", "ncpfs",
-     "lustre", "glusterfs", "gpfs", "beegfs", "pvfs2", "fuse.sshfs", "fuse.glusterfs", "fuse.s3fs", "fuse.rclone",
-     "fuse.davfs", "fuse.davfs2", "fuse.ceph", "fuse.gcsfuse", "fuse.smbnetfs", "fuse.cephfs"}
-)  # fmt: skip
+    {
+        "nfs",
+        "nfs3",
+        "nfs4",
+        "cifs",
+        "smb",
+        "smb2",
+        "smb3",
+        "smbfs",
+        "afpfs",
+        "webdav",
+        "davfs",
+        "afs",
+        "ceph",
+        "ncpfs",
+        "lustre",
+        "glusterfs",
+        "gpfs",
+        "beegfs",
+        "pvfs2",
+        "fuse.sshfs",
+        "fuse.glusterfs",
+        "fuse.s3fs",
+        "fuse.rclone",
+        "fuse.davfs",
+        "fuse.davfs2",
+        "fuse.ceph",
+        "fuse.gcsfuse",
+        "fuse.smbnetfs",
+        "fuse.cephfs",
+    }
+)
 
 
 _MIN_FREE_BYTES = 65_536

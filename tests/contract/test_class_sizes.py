@@ -12,6 +12,7 @@ import pytest
 
 from tests.contract.test_names import packages
 
+PACKAGES = packages()
 MAX_BASES, MAX_METHODS = 3, 40
 HANDLERS = ("action_", "on_", "watch_")
 """Beginnings of the names of methods that Textual calls by name; they do not count, nor does `compose`."""
@@ -43,6 +44,7 @@ EXCEPTIONS: dict[str, ClassSize] = {
 """Classes that are larger; their numbers may only fall."""
 
 
+@cache
 def functions_of(kind: type) -> set[str]:
     """Return the names of the functions and properties that a class itself defines in its source."""
     names = set()
@@ -57,7 +59,7 @@ def functions_of(kind: type) -> set[str]:
 
 def classes() -> Iterator[type]:
     """Yield every class of the product."""
-    for package in packages():
+    for package in PACKAGES:
         for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
             if not module.name.endswith(("__main__", "tab_process")):  # which run when they are imported
                 values = [*vars(importlib.import_module(module.name)).values()]
@@ -68,7 +70,7 @@ def classes() -> Iterator[type]:
 def sizes() -> dict[str, ClassSize]:
     found = {}
     for kind in classes():
-        own = [each for each in kind.__mro__ if each.__module__.partition(".")[0] in packages() and functions_of(each)]
+        own = [each for each in kind.__mro__ if each.__module__.partition(".")[0] in PACKAGES and functions_of(each)]
         names = set[str]().union(*map(functions_of, own))
         methods = [name for name in names if not name.startswith(HANDLERS) and name != "compose"]
         bases = len([each for each in own if each is not kind])

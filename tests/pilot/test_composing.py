@@ -19,7 +19,7 @@ async def test_a_list_that_loses_its_scroll_bar_is_laid_out_once_for_the_pane_be
         laid_out: list[object] = []
         app.screen.screen_layout_refresh_signal.subscribe(app.screen, laid_out.append, immediate=True)
 
-        app.screen.filter("planner")  # type: ignore[attr-defined]
+        app.screen.finding.seek("planner")  # type: ignore[attr-defined]
         await pilot.pause()
         await pilot.pause()
 

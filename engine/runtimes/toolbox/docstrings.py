@@ -24,9 +24,22 @@ _PARAMETER_SECTIONS = (
     "Other Parameters",
 )
 _OTHER_SECTIONS = (
-    "Returns", "Return", "Yields", "Raises", "Example", "Examples", "Note", "Notes", "Warning", "Warnings", "See Also",
-    "Todo", "References", "Attributes", "Source",
-)  # fmt: skip
+    "Returns",
+    "Return",
+    "Yields",
+    "Raises",
+    "Example",
+    "Examples",
+    "Note",
+    "Notes",
+    "Warning",
+    "Warnings",
+    "See Also",
+    "Todo",
+    "References",
+    "Attributes",
+    "Source",
+)
 
 
 @dataclass(slots=True)

@@ -114,12 +114,26 @@ class RunBook(WorkBook):
         own = f"agent:{node.worker_id}" if node.kind == "agent" and node.worker_id else None
         self.add(
             Job(
-                id=node.task_id, run_id=group.run_id, parent_id=group.id, kind=node.kind, title=node.title,
-                worker_id=node.worker_id, supervisor_id=node.supervisor_id, queue=node.queue or own,
-                priority=group.priority, created_ms=at_ms, after=[*node.after], sees=node.sees, takes=node.takes,
-                need=node.need, join=node.join, check=node.check, optional=node.optional, tolerated=node.tolerated,
+                id=node.task_id,
+                run_id=group.run_id,
+                parent_id=group.id,
+                kind=node.kind,
+                title=node.title,
+                worker_id=node.worker_id,
+                supervisor_id=node.supervisor_id,
+                queue=node.queue or own,
+                priority=group.priority,
+                created_ms=at_ms,
+                after=[*node.after],
+                sees=node.sees,
+                takes=node.takes,
+                need=node.need,
+                join=node.join,
+                check=node.check,
+                optional=node.optional,
+                tolerated=node.tolerated,
             )
-        )  # fmt: skip
+        )
 
     def _on_group_planned(self, event: events.GroupPlanned) -> None:
         group = self.jobs[event.task_id]
