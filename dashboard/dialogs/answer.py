@@ -77,7 +77,7 @@ class AnswerDialog(Dialog):
     def inside(self) -> Iterable[Widget]:
         escalations = self._open()
         self._kinds, self._options = {escalation.kind for escalation in escalations}, inbox.common_answers(escalations)
-        yield DialogText(id="told")
+        yield DialogText(id="details")
         yield DialogText(id="meanings")
         self._output = self._output or self.deck.drafts.get(self.draft_key, "")
         yield TextBox(self._output, id="output", tab_behavior="focus", show_line_numbers=False, soft_wrap=True)
@@ -142,7 +142,7 @@ class AnswerDialog(Dialog):
         if not escalations:
             self._show_settled(view)
             return
-        self.text_of("told").show(self._question_cells(view, escalations))
+        self.text_of("details").show(self._question_cells(view, escalations))
         chosen, widest = self._chosen(), max([10, *map(len, self._options)]) + 2
         meanings = {option: self._meaning(escalations, option) for option in self._options}
         cells = [
@@ -184,7 +184,7 @@ class AnswerDialog(Dialog):
             was = inbox.find_settled(view.recent, an_id)
             text = was.describe(view.now_ms) if was is not None else "the question is no longer open"
             cells.append(labelled(an_id, text, "attention"))
-        self.text_of("told").show(cells)
+        self.text_of("details").show(cells)
         self.text_of("meanings").show_any([])
         for button in self.query(Button):
             button.display = button.id == "decline"

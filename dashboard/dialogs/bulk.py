@@ -52,7 +52,7 @@ class BulkDialog(Dialog):
         return self._bulk.does
 
     def inside(self) -> Iterable[Widget]:
-        yield DialogText(id="told")
+        yield DialogText(id="details")
         if self._cancels:
             yield LineInput(placeholder="reason (default: cancelled by the operator)", id="reason")
 
@@ -68,7 +68,7 @@ class BulkDialog(Dialog):
         self._next_ms = view.wall_ms + (UPDATE_INTERVAL_MS if len(self._bulk.commands) > MAX_FREQUENT_CHECKS else 0)
         self._parts = rehearse_parts(view.state, self._bulk, view.now_ms)
         summaries = filter(None, (describe_reached(self._bulk), describe_refused(self._parts)))
-        self.text_of("told").show([*part_lines(self._parts), *(Cell(summary, "muted") for summary in summaries)])
+        self.text_of("details").show([*part_lines(self._parts), *(Cell(summary, "muted") for summary in summaries)])
         self.set_button_label(f"{self._bulk.does} {sum(not part.refused for part in self._parts)}")
         if any(not part.refused for part in self._parts):
             self.show_problem("")
@@ -112,7 +112,7 @@ class BulkLineDialog(BulkDialog):
 
     def inside(self) -> Iterable[Widget]:
         yield LineInput(placeholder=self._line.placeholder, id="line")
-        yield DialogText(id="told")
+        yield DialogText(id="details")
 
     def begin(self) -> None:
         self.query_one("#line", Input).focus()
@@ -133,7 +133,7 @@ class BulkLineDialog(BulkDialog):
             super().update_view(view)
             return
         self._parts = []
-        self.text_of("told").show(name_lines(self._bulk.names))
+        self.text_of("details").show(name_lines(self._bulk.names))
         self.set_button_label(self._line.does)
 
     def build_command(self) -> Answer:

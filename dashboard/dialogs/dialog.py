@@ -119,7 +119,7 @@ class Dialog(LiveScreen, ModalScreen[Answer]):
 
     def inside(self) -> Iterable[Widget]:
         """Yield the widgets between title and buttons."""
-        yield DialogText(id="told")
+        yield DialogText(id="details")
 
     def build_command(self) -> Answer:
         """Return the command that the input describes; None while it is incomplete.
@@ -262,7 +262,7 @@ class Confirm(Dialog):
         self.update_view(self.deck.view)
 
     def update_view(self, view: ViewState) -> None:
-        self.text_of("told").show_any([Cell(line) for line in self._consequences(view.state)])
+        self.text_of("details").show_any([Cell(line) for line in self._consequences(view.state)])
         self.rehearse(self.build_command())
 
     def build_command(self) -> Command:
@@ -304,13 +304,13 @@ class HelpScreen(LiveScreen, ModalScreen[None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
             yield Bar(id="title")
-            yield Pane(id="told")
+            yield Pane(id="details")
             yield Bar(id="bottom")
 
     def on_mount(self) -> None:
         self.query_one("#title", Bar).show([Cell(f"Keys of {self._place}", "strong")], [Cell("esc closes", "muted")])
-        self.query_one("#told", Pane).show(self._lines)
-        self.query_one("#told", Pane).focus()
+        self.query_one("#details", Pane).show(self._lines)
+        self.query_one("#details", Pane).focus()
 
     def on_click(self, event: events.Click) -> None:
         """Close on a click on the title or beside the dialog."""
@@ -377,7 +377,7 @@ class ChoiceDialog(Dialog):
     """Choose an item of a list; its effect is shown below."""
 
     def inside(self) -> Iterable[Widget]:
-        yield DialogText(id="told")
+        yield DialogText(id="details")
         yield Choices(id="choices")
         yield DialogText(id="would")
 

@@ -34,7 +34,7 @@ class EngineDialog(Dialog, ModalScreen[object]):
 
     def begin(self) -> None:
         view = self.deck.view
-        self.text_of("told").show(restart_lines(view.state, view.situation))
+        self.text_of("details").show(restart_lines(view.state, view.situation))
         self.query_one("#confirm", Button).focus()
 
     def confirm(self) -> None:
@@ -71,7 +71,7 @@ class LeadingDialog(Dialog):
         return "Hand over to the standby engine" if self._hands_over else "The leading engine"
 
     def inside(self) -> Iterable[Widget]:
-        yield DialogText(id="told")
+        yield DialogText(id="details")
         field = Field("grace", id="grace", text=self._grace or f"{GRACE_S:g}s", placeholder="2s")
         field.add_class("-first")
         yield field
@@ -84,7 +84,7 @@ class LeadingDialog(Dialog):
         self.update_view(self.deck.view)
 
     def update_view(self, view: ViewState) -> None:
-        self.text_of("told").show(leading_lines(view.state, view.situation))
+        self.text_of("details").show(leading_lines(view.state, view.situation))
 
     def build_command(self) -> Answer:
         info = self.deck.view.situation.engine
@@ -114,7 +114,7 @@ class LeaveDialog(ChoiceDialog, ModalScreen[object]):
         lines = [Cell(text), Cell(back, "accent", "come back with  ")]
         if self.deck.tip is not None:
             lines.append(Cell("quarterdeck init my-team", "accent", "a team of yours "))
-        self.text_of("told").show(lines)
+        self.text_of("details").show(lines)
         self.text_of("would").show_any([])
         self.offer(
             (

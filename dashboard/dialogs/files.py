@@ -42,7 +42,7 @@ class ExportDialog(Dialog, ModalScreen[object]):
     def inside(self) -> Iterable[Widget]:
         if not self.deck.access.in_browser:
             yield LineInput(str(self._suggested), id="path")
-        yield DialogText(id="told")
+        yield DialogText(id="details")
 
     @property
     def _suggested(self) -> Path:
@@ -53,7 +53,7 @@ class ExportDialog(Dialog, ModalScreen[object]):
         state = self.state
         amounts = ((len(state.agents), "agent"), (len(state.runs), "open run"), (len(state.tasks), "task"))
         text = f"{', '.join(pluralize(number, noun) for number, noun in amounts)}, as of now"
-        self.text_of("told").show([Cell(text), Cell("JSON in a zip; the team keeps working", "muted")])
+        self.text_of("details").show([Cell(text), Cell("JSON in a zip; the team keeps working", "muted")])
         self.query_one("#confirm" if self.deck.access.in_browser else "#path").focus()
 
     def confirm(self) -> None:
@@ -88,7 +88,7 @@ class ImportDialog(Dialog):
     def inside(self) -> Iterable[Widget]:
         if not self.deck.access.in_browser:
             yield LineInput(self._path, placeholder="the archive, such as team.zip", id="path")
-        yield DialogText(id="told")
+        yield DialogText(id="details")
 
     def begin(self) -> None:
         self._show_nothing()
@@ -100,13 +100,13 @@ class ImportDialog(Dialog):
             self.deck.files.ask_upload()
 
     def _show_nothing(self) -> None:
-        self.text_of("told").show([Cell("shows first what it would import; everything is imported paused", "muted")])
+        self.text_of("details").show([Cell("shows first what it would import; everything is imported paused", "muted")])
 
     def received(self, path: str, name: str) -> None:
         """Plan the import of an uploaded archive."""
         self._path, self._display_name, self._plan = path, name, None
         self.show_problem("")
-        self.text_of("told").show([Cell(f"looking into {name} …", "muted")])
+        self.text_of("details").show([Cell(f"looking into {name} …", "muted")])
         self._look_into(path)
 
     @on(Input.Changed)
@@ -149,7 +149,7 @@ class ImportDialog(Dialog):
         self.show_problem("")
         self._plan = outcome
         cells = plan_lines(outcome.creates, outcome.needs_trust, outcome.missing, outcome.clashes, outcome.bound)
-        self.text_of("told").show([Cell(self._display_name, "strong"), *cells] if self._display_name else cells)
+        self.text_of("details").show([Cell(self._display_name, "strong"), *cells] if self._display_name else cells)
         if self._plan.needs_trust and self.deck.access.in_browser:
             self.show_problem("its code is not trusted yet; trust it in a shell first: quarterdeck import")
         self.set_button_label(

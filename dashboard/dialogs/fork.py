@@ -33,7 +33,7 @@ class ForkDialog(Dialog, ModalScreen[object]):
         return f"Fork at seq {self.deck.view.state.seq:,}"
 
     def inside(self) -> Iterable[Widget]:
-        yield DialogText(id="told")
+        yield DialogText(id="details")
         self._seq = self.deck.view.state.seq  # fixed when the dialog opens, because the team continues
         if not self.deck.access.in_browser:
             yield LineInput(self._target or str(fork_path(self._db, self._seq)), id="path", select_on_focus=False)
@@ -42,7 +42,7 @@ class ForkDialog(Dialog, ModalScreen[object]):
     def begin(self) -> None:
         view = self.deck.view
         live_seq = view.past.live_seq if view.past is not None else self._seq
-        self.text_of("told").show(fork_lines(view.state, live_seq=live_seq, now_ms=view.present_ms))
+        self.text_of("details").show(fork_lines(view.state, live_seq=live_seq, now_ms=view.present_ms))
         self.query_one("#confirm" if self.deck.access.in_browser else "#path").focus()
         self.update_view(view)
 

@@ -35,7 +35,7 @@ class LineDialog(Dialog):
         return self.query_one(Input).value if self._line.keeps else ""
 
     def inside(self) -> Iterable[Widget]:
-        yield DialogText(id="told")
+        yield DialogText(id="details")
         text = self._text or self.deck.drafts.get(self.draft_key, "")
         yield LineInput(text, placeholder=self._line.placeholder, id="line", select_on_focus=False)
         yield DialogText(id="would")
@@ -45,7 +45,7 @@ class LineDialog(Dialog):
         self.update_view(self.deck.view)
 
     def update_view(self, view: ViewState) -> None:
-        self.text_of("told").show(self._line.about(view.state, self._subject_id, view.now_ms))
+        self.text_of("details").show(self._line.about(view.state, self._subject_id, view.now_ms))
         self.text_of("would").show([])
         try:
             command = self._line.parse(self._subject_id, self.query_one(Input).value, view.now_ms)

@@ -49,7 +49,7 @@ class RemoveDialog(ChoiceDialog):
     def update_view(self, view: ViewState) -> None:
         state, agent = view.state, view.state.agents.get(self._agent_id)
         work = [Cell(describe_work(agent, state), "", "its work: ")] if agent is not None else []
-        self.text_of("told").show_any(work)
+        self.text_of("details").show_any(work)
         command = self.build_command()
         self.rehearse(command, shell_line(state, command))
 
@@ -80,7 +80,7 @@ class MoveDialog(ChoiceDialog):
 
     def update_view(self, view: ViewState) -> None:
         state, command = view.state, self.build_command()
-        self.text_of("told").show(describe_move(state, self._member_id))
+        self.text_of("details").show(describe_move(state, self._member_id))
         if command is None:
             self.show_problem("there is no other supervisor to move it under")
             return
@@ -121,7 +121,7 @@ class ReassignDialog(ChoiceDialog):
             self.show_problem("its run has ended")
             return
         self.query_one(Radio).display = task.attempt is not None
-        self.text_of("told").show([labelled("now", self._where(task, view))])
+        self.text_of("details").show([labelled("now", self._where(task, view))])
         command = self.build_command()
         if command is None:
             self.show_problem("there is no other agent in the team")

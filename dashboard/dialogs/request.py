@@ -58,7 +58,7 @@ class RequestDialog(Dialog):
         yield Field("conversation", id="conversation")
         yield Field("limits", id="limits", placeholder="none; tokens=20000 cost_usd=0.5 time_s=60 attempts=9 then=ask")
         yield Field("after", id="after", placeholder="at once; or the runs that must be done before: r3 r4")
-        yield DialogText(id="told")
+        yield DialogText(id="details")
         yield DialogText(id="would")
 
     def begin(self) -> None:
@@ -88,7 +88,7 @@ class RequestDialog(Dialog):
         self.update_engine(view)
         mode = self._picker("mode").chosen or ""
         cells = members.describe_coordination(view.state, self._supervisor_id, self._picker("category").chosen, mode)
-        self.text_of("told").show([*cells, Cell("its output appears under Runs when it has ended", "muted")])
+        self.text_of("details").show([*cells, Cell("its output appears under Runs when it has ended", "muted")])
         try:
             command = self._command(self._text("request") or _UNWRITTEN)
         except Mistyped as error:

@@ -26,7 +26,7 @@ async def test_it_stands_on_the_screen_sorts_the_rows_and_is_explained(tmp_path:
         assert hand.line(HEADINGS).split()[0] == "scout-thorough"
         assert "sorted: letters" in hand.app.screen.query_one("#tabs", Bar).text
         await hand.press("question_mark")
-        assert "how many letters a name has" in hand.told("told")
+        assert "how many letters a name has" in hand.told("details")
 
 
 def test_it_stands_in_the_table_of_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,7 +28,7 @@ async def test_marked_tasks_are_cancelled_with_one_question(tmp_path: Path) -> N
         assert hand.said == "2 marked · ctrl+d cancels, r retries, P and D set them · esc unmarks"
         await hand.press("ctrl+d")
         assert hand.dialog.title_line() == "Cancel 2 marked rows"
-        assert "cancelled task t5: " in " ".join(hand.told("told").split())
+        assert "cancelled task t5: " in " ".join(hand.told("details").split())
         await hand.press(*"late", "enter")
         assert hand.app.orders == [Cancel(target="@t5", reason="late"), Cancel(target="@t6", reason="late")]
         assert hand.said == "2 queued; no engine has taken them yet"
@@ -53,8 +53,8 @@ async def test_what_would_be_refused_is_told_and_left_out(tmp_path: Path) -> Non
         await hand.press("5")
         await mark(hand, "t5", failed)
         await hand.press("r")
-        assert "would be refused: task t5 is " in " ".join(hand.told("told").split())
-        assert "1 of 2 would be refused, and are left out" in hand.told("told")
+        assert "would be refused: task t5 is " in " ".join(hand.told("details").split())
+        assert "1 of 2 would be refused, and are left out" in hand.told("details")
         await hand.press("enter")
         assert hand.app.orders == [RetryWork(target=failed)]
 
@@ -66,7 +66,7 @@ async def test_marked_work_below_other_marked_work_is_told_and_sent_once(tmp_pat
         await mark(hand, parent.children[0], parent.id)
         await hand.press("ctrl+d")
         assert hand.dialog.title_line() == "Cancel 2 marked rows"
-        assert "1 marked task below these is reached too" in hand.told("told")
+        assert "1 marked task below these is reached too" in hand.told("details")
         await hand.press("enter")
         assert hand.app.orders == [Cancel(target=f"@{parent.id}")]
 
@@ -106,7 +106,7 @@ async def test_priority_and_deadline_are_for_all_that_are_marked(tmp_path: Path)
         await hand.press("x")
         assert "'x' is not a priority" in hand.problem
         await hand.press("backspace", "2")
-        assert "1 of 3 would be refused, and are left out" in hand.told("told")
+        assert "1 of 3 would be refused, and are left out" in hand.told("details")
         await hand.press("enter")
         assert hand.app.orders == [SetPriority(target="t5", priority=2), SetPriority(target="t6", priority=2)]
         assert not hand.table.marked

@@ -126,12 +126,12 @@ async def test_a_path_at_which_no_spec_can_be_is_said(tmp_path: Path) -> None:
 async def test_a_question_about_work_follows_the_team_while_it_is_asked(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
         await hand.press("7", "ctrl+d")
-        assert "3 of 3 tasks have not ended" in hand.told("told")
+        assert "3 of 3 tasks have not ended" in hand.told("details")
         assert "would do    cancelled run r2" in hand.told("would")
         await hand.meanwhile(Cancel(target="r2", reason="by somebody else"))
         await hand.press("enter")
         assert hand.problem == "would be refused: run r2 has ended already (cancelled); nothing to cancel"
-        assert hand.told("would") == hand.told("told") == ""
+        assert hand.told("would") == hand.told("details") == ""
         assert hand.app.orders == []
 
 

@@ -114,7 +114,7 @@ async def test_marked_questions_get_one_answer(tmp_path: Path) -> None:
     async with opened(tmp_path, work=asking()[0]) as hand:
         await hand.press("8", "down", "space", "space", "enter")
         assert hand.dialog.title_line() == "One answer to 2 questions"
-        assert "e2          approval · " in hand.told("told")
+        assert "e2          approval · " in hand.told("details")
         assert "allow_once     this call may happen" in hand.told("meanings")
         await hand.press("right", "enter")
         assert hand.ordered == Answer(escalation="e2", answer="allow_always", also=["e3"])
@@ -131,7 +131,7 @@ async def test_who_answered_meanwhile_is_said_and_what_was_written_stays(tmp_pat
     async with opened(tmp_path, work=asking()[0]) as hand:
         await hand.press("8", "enter", "enter", *"all")
         await hand.meanwhile(Answer(escalation="e1", answer="reply", output="the North Sea"))
-        assert "answered by test 1 s ago with reply: the North Sea" in " ".join(hand.told("told").split())
+        assert "answered by test 1 s ago with reply: the North Sea" in " ".join(hand.told("details").split())
         assert hand.problem == "what you wrote was not sent; ctrl+y copies it, esc goes back"
         await hand.press("ctrl+s")
         assert not hand.app.orders
@@ -143,7 +143,7 @@ async def test_one_of_several_that_was_answered_meanwhile_is_left_out(tmp_path: 
     async with opened(tmp_path, work=asking()[0]) as hand:
         await hand.press("8", "down", "space", "space", "enter")
         await hand.meanwhile(Answer(escalation="e2", answer="reject_once"))
-        assert "e2          answered by test" in hand.told("told")
+        assert "e2          answered by test" in hand.told("details")
         await hand.press("enter")
         assert hand.ordered == Answer(escalation="e3", answer="allow_once")
 
@@ -158,7 +158,7 @@ async def test_what_was_written_is_shown_again_where_another_answer_came_first(t
         hand.app.refuse("no question 'e1' waits")
         await hand.press()
         assert hand.app.screen.query_one(TextArea).text == "all"
-        assert "answered by test" in hand.told("told")
+        assert "answered by test" in hand.told("details")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
@@ -172,7 +172,7 @@ async def test_a_call_is_shown_whole_and_scrolls_while_its_answers_stay_in_sight
     async with opened(tmp_path, work=approving(detail), size=size) as hand:
         await hand.press("8", "enter")
         dialog = hand.dialog
-        inside, told = dialog.query_one("#inside", VerticalScroll), hand.told("told")
+        inside, told = dialog.query_one("#inside", VerticalScroll), hand.told("details")
         for shown in ('field0: "x', 'path: "/etc/passwd"', "EVIL", "@@ -1 +1 @@", "+line 0\n", "+line 8999"):
             assert shown in told
         assert "more characters" not in told
@@ -192,8 +192,8 @@ async def test_a_call_is_shown_whole_and_scrolls_while_its_answers_stay_in_sight
 async def test_what_one_answer_is_for_is_shown_call_by_call(tmp_path: Path) -> None:
     async with opened(tmp_path, work=asking()[0]) as hand:
         await hand.press("8", "down", "enter", "ctrl+a")
-        assert "answers     e2, and with it:" in hand.told("told")
-        assert "e3          approval · Look up the moon · seeker wants to call files/write" in hand.told("told")
-        assert 'with        path: "moon' in hand.told("told")
+        assert "answers     e2, and with it:" in hand.told("details")
+        assert "e3          approval · Look up the moon · seeker wants to call files/write" in hand.told("details")
+        assert 'with        path: "moon' in hand.told("details")
         await hand.press("enter")
         assert hand.ordered == Answer(escalation="e2", answer="allow_once", alike=True)

@@ -359,7 +359,7 @@ async def test_sorting_by_key_goes_by_the_columns_that_there_is_room_for(tmp_pat
 async def test_the_help_is_closed_by_a_click_on_its_title_or_beside_it(tmp_path: Path, at: str | None) -> None:
     async with opened(tmp_path) as hand:
         await hand.press("question_mark")
-        await hand.pilot.click("#told")
+        await hand.pilot.click("#details")
         assert isinstance(hand.app.screen, HelpScreen)
         await hand.pilot.click(at, offset=(1, 0))
         await hand.press()

@@ -122,7 +122,7 @@ async def test_leaving_from_the_past_asks_about_the_engine_and_the_runs_of_now(t
         await until(pilot, lambda: app.view.past is not None and app.view.state.seq == 1)
         await pilot.press("q")
         await until(pilot, lambda: isinstance(app.screen, LeaveDialog) and app.screen.has_begun)
-        assert f"engine {engine.pid} works on {runs} open runs" in app.screen.query_one("#told", Pane).text
+        assert f"engine {engine.pid} works on {runs} open runs" in app.screen.query_one("#details", Pane).text
 
 
 async def test_leaving_asks_on_every_screen_and_the_second_time_leaves(

@@ -288,7 +288,7 @@ async def test_fork_makes_a_paused_team_of_that_moment_in_a_new_file(tmp_path: P
         await went_back(hand)
         await hand.press("F")
         assert isinstance(hand.app.screen, ForkDialog)
-        assert "1 open run" in hand.told("told")
+        assert "1 open run" in hand.told("details")
         target = tmp_path / f"team.at-{AT}.db"
         assert f"--at {AT}" in hand.told("would").replace("\n", " ")
         await hand.press("enter")

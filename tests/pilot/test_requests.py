@@ -64,7 +64,7 @@ def _ground(drawn: Strip, at: int) -> Color | None:
 async def test_a_request_has_a_priority_a_category_a_deadline_limits_and_what_it_comes_after(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press("n", *"go", "tab", "tab", "left", "left", "tab", "right", "tab", "tab", *"5m", "tab")
-        assert "coordinates it: parallel" in hand.told("told")
+        assert "coordinates it: parallel" in hand.told("details")
         assert "would do    submitted r5 to chief" in hand.told("would")
         shell = "quarterdeck run go --supervisor chief --priority 3 --deadline 300s --category audit"
         assert shell in " ".join(hand.told("would").split())
@@ -117,7 +117,7 @@ async def test_one_run_may_have_a_strategy_of_its_own(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press("n", *"go", *["tab"] * 4, "right", "right")
         mode = hand.app.screen.query_one("#mode", Picker).chosen
-        assert f"from the outset rewired to {mode}" in " ".join(hand.told("told").split())
+        assert f"from the outset rewired to {mode}" in " ".join(hand.told("details").split())
         dialog = hand.app.screen
         assert isinstance(dialog, RequestDialog)
         await hand.press("enter")
@@ -131,8 +131,8 @@ async def test_one_run_may_have_a_strategy_of_its_own(tmp_path: Path) -> None:
 async def test_who_leads_is_shown_and_hands_over_to_one_that_stands_by(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
         await hand.press("E")
-        assert "leads       engine 4211 on deck" in hand.told("told")
-        assert "none; start one: quarterdeck engine --standby" in hand.told("told")
+        assert "leads       engine 4211 on deck" in hand.told("details")
+        assert "none; start one: quarterdeck engine --standby" in hand.told("details")
         await hand.press("escape")
         hand.app.feed.standbys = [StandbyInfo(pid=77, since_ms=1, beat_ms=10)]
         hand.clock[0] += 1_000
@@ -140,7 +140,7 @@ async def test_who_leads_is_shown_and_hands_over_to_one_that_stands_by(tmp_path:
         await hand.press("colon", *"hand-over --grace 1h", "enter", "enter")
         assert hand.problem == "the engine waits for 600 s at most before it hands over"
         await hand.press("escape", "colon", *"hand-over --grace 5s", "enter")
-        assert "engine 77" in hand.told("told")
+        assert "engine 77" in hand.told("details")
         await hand.press("enter")
         assert hand.ordered == HandOver(token=1, grace_s=5.0)
 

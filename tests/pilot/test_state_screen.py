@@ -78,7 +78,7 @@ async def test_what_an_archive_would_bring_goes_when_another_one_is_named(tmp_pa
         archive = tmp_path / "out.zip"
         await anyio.to_thread.run_sync(export_archive, tmp_path / "team.db", archive)
         await hand.press(*f":import {archive}", "enter")
-        told = hand.app.screen.query_one("#told", Pane)
+        told = hand.app.screen.query_one("#details", Pane)
         await until(hand.pilot, lambda: "brings" in told.text)
 
         await hand.press("end", "x")

@@ -147,7 +147,7 @@ async def test_an_archive_goes_out_and_its_import_is_shown_before_it_happens(
 
         perform(app.screen, f"import {archive}")  # type: ignore[arg-type]
         await pilot.pause()
-        await until(pilot, lambda: "brings" in app.screen.query_one("#told", Pane).text)
+        await until(pilot, lambda: "brings" in app.screen.query_one("#details", Pane).text)
         await pilot.press("enter")
         await until(pilot, lambda: "applied at seq" in told(app))
 

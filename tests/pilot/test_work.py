@@ -64,7 +64,7 @@ async def test_a_member_is_moved_under_a_supervisor_that_is_chosen(tmp_path: Pat
     async with opened(tmp_path, work=trouble()) as hand:
         hand.table.select("s2")
         await hand.press("m")
-        assert "1 agent and 0 supervisors under it go with it" in hand.told("told")
+        assert "1 agent and 0 supervisors under it go with it" in hand.told("details")
         assert "moved books under audit" in hand.told("would")
         await hand.press("enter")
         assert hand.ordered == Move(target="@s2", parent="@s3")
