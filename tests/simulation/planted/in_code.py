@@ -93,7 +93,7 @@ def _policies_are_not_asked(patch: Patch) -> None:
 
 def _steps_are_taken_again(patch: Patch) -> None:
     rewrite(patch, Attempt.is_recorded, "key in self.effect.steps", "False")
-    rewrite(patch, attempts.step_finished, "or signal.key in sender.task.steps", "")
+    rewrite(patch, attempts.step_finished, "or signal.key in state.tasks[signal.task_id].steps", "")
 
 
 BUGS: list[Bug] = [

@@ -28,10 +28,10 @@ PERMISSION_PREFIXES = (APPROVE, f"{PERMISSION}:")
 
 def person_asked(state: State, signal: PersonAsked, ctx: DecisionContext) -> list[Event]:
     """Ask a person, unless the question is open or answered already."""
-    sender = find_attempt(state, signal)
-    if sender is None or sender.attempt.stopping not in (None, "migrate"):
+    attempt = find_attempt(state, signal)
+    if attempt is None or attempt.stopping not in (None, "migrate"):
         return []
-    task, attempt = sender
+    task = state.tasks[signal.task_id]
     if attempt.agent_id is None:
         return []
     if signal.key in task.steps or signal.key in task.asks:
@@ -65,10 +65,10 @@ def person_asked(state: State, signal: PersonAsked, ctx: DecisionContext) -> lis
 
 def ask_given_up(state: State, signal: AskGivenUp, ctx: DecisionContext) -> list[Event]:
     """Withdraw a question that the code of an attempt no longer waits for."""
-    sender = find_attempt(state, signal)
-    if sender is None or signal.key not in sender.task.asks:
+    attempt = find_attempt(state, signal)
+    if attempt is None or signal.key not in state.tasks[signal.task_id].asks:
         return []
-    task, attempt = sender
+    task = state.tasks[signal.task_id]
     return [
         QuestionWithdrawn(
             task_id=task.id,

@@ -96,16 +96,16 @@ DOUBT_OPTIONS = ["again", "ran", "fail"]
 
 def tool_began(state: State, signal: ToolBegan, ctx: DecisionContext) -> list[Event]:
     """Record that a tool is about to be called."""
-    sender = find_attempt(state, signal)
-    return [] if sender is None else [attempt_event(ToolStarted, sender.attempt, signal)]
+    attempt = find_attempt(state, signal)
+    return [] if attempt is None else [attempt_event(ToolStarted, attempt, signal)]
 
 
 def tool_raised(state: State, signal: ToolRaised, ctx: DecisionContext) -> list[Event]:
     """Record that a tool call ended with an error."""
-    sender = find_attempt(state, signal)
-    if sender is None or signal.key not in sender.task.calling:
+    attempt = find_attempt(state, signal)
+    if attempt is None or signal.key not in state.tasks[signal.task_id].calling:
         return []
-    task, attempt = sender
+    task = state.tasks[signal.task_id]
     return [attempt_event(ToolFailed, attempt, signal, name=task.calling[signal.key])]
 
 

@@ -10,10 +10,10 @@ from engine.core.state import State
 
 def insight_noted(state: State, signal: InsightNoted, ctx: DecisionContext) -> list[Event]:
     """Store an insight of an agent, once for each step key."""
-    sender = find_attempt(state, signal)
-    if sender is None or signal.key in sender.task.steps:
+    attempt = find_attempt(state, signal)
+    if attempt is None or signal.key in state.tasks[signal.task_id].steps:
         return []
-    task, attempt = sender
+    task = state.tasks[signal.task_id]
     if attempt.agent_id is None:
         return []
     insight_id = Mint(state)("m")

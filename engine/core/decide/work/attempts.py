@@ -1,7 +1,7 @@
 """Decides on signals of attempts (steps, delegations, ends), and on the tasks of attempts that were stopped."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from engine.core import signals
 from engine.core.budgets.enforcement import end_short_budget
@@ -58,51 +58,44 @@ AttemptSignal: TypeAlias = (
 )
 
 
-class Sender(NamedTuple):
-    """The attempt that sent a signal, with its task."""
-
-    task: Task
-    attempt: Attempt
-
-
-def find_attempt(state: State, signal: AttemptSignal) -> Sender | None:
-    """Return the sender of a signal; None if the attempt has ended or the code has been swapped."""
+def find_attempt(state: State, signal: AttemptSignal) -> Attempt | None:
+    """Return the attempt that sent a signal; None if it has ended or its code has been swapped."""
     task = state.tasks.get(signal.task_id)
     if task is None or task.attempt is None or task.attempt.number != signal.attempt:
         return None
     # Code of an earlier generation may still be running after a migration; its signals are ignored.
     if signal.generation is not None and signal.generation != task.attempt.generation and task.attempt.agent_id:
         return None
-    return Sender(task, task.attempt)
+    return task.attempt
 
 
 def step_finished(state: State, signal: signals.StepFinished, ctx: DecisionContext) -> list[Event]:
     """Record a step, unless its key is recorded already."""
-    sender = find_attempt(state, signal)
-    if sender is None or signal.key in sender.task.steps:
+    attempt = find_attempt(state, signal)
+    if attempt is None or signal.key in state.tasks[signal.task_id].steps:
         return []
-    return [attempt_event(StepRecorded, sender.attempt, signal)]
+    return [attempt_event(StepRecorded, attempt, signal)]
 
 
 def model_erred(state: State, signal: signals.ModelErred, ctx: DecisionContext) -> list[Event]:
     """Record a failed call of a model and its cost; the code of the attempt decides what follows."""
-    sender = find_attempt(state, signal)
-    return [] if sender is None else [attempt_event(ModelFailed, sender.attempt, signal)]
+    attempt = find_attempt(state, signal)
+    return [] if attempt is None else [attempt_event(ModelFailed, attempt, signal)]
 
 
 def budget_short(state: State, signal: signals.BudgetShort, ctx: DecisionContext) -> list[Event]:
     """End a budget that is too small for the next call, if it still is."""
-    sender = find_attempt(state, signal)
-    return [] if sender is None else end_short_budget(state, sender.attempt, signal, ctx)
+    attempt = find_attempt(state, signal)
+    return [] if attempt is None else end_short_budget(state, attempt, signal, ctx)
 
 
 def delegation_asked(state: State, signal: signals.DelegationAsked, ctx: DecisionContext) -> list[Event]:
     """Create the tasks of a delegation, or join those that an earlier attempt created under the same key."""
-    sender = find_attempt(state, signal)
-    if sender is None or sender.attempt.agent_id is None:
+    attempt = find_attempt(state, signal)
+    if attempt is None or attempt.agent_id is None:
         return []
-    task, attempt = sender
-    asker = state.agents[sender.attempt.agent_id]
+    task = state.tasks[signal.task_id]
+    asker = state.agents[attempt.agent_id]
     if attempt.stopping == "migrate" and not attempt.parked:
         # The old code is being stopped; the new code will repeat the request.
         return [_call_refused(task, attempt, signal.call_key, "the attempt goes on with a new generation")]
@@ -147,10 +140,9 @@ def delegation_asked(state: State, signal: signals.DelegationAsked, ctx: Decisio
 
 def steps_ended(state: State, signal: signals.StepsEnded, ctx: DecisionContext) -> list[Event]:
     """Park a waiting attempt that has no running step."""
-    sender = find_attempt(state, signal)
-    if sender is None or sender.attempt.parked or sender.attempt.agent_id is None:
+    attempt = find_attempt(state, signal)
+    if attempt is None or attempt.parked or attempt.agent_id is None:
         return []
-    attempt = sender.attempt
     if attempt.stopping == "migrate":
         return []  # it keeps its slot, in which the new generation goes on
     if attempt.waits:
@@ -162,10 +154,10 @@ def steps_ended(state: State, signal: signals.StepsEnded, ctx: DecisionContext) 
 
 def slot_asked(state: State, signal: signals.SlotAsked, ctx: DecisionContext) -> list[Event]:
     """Queue a parked attempt for a slot; one that is no longer parked has its slot already."""
-    sender = find_attempt(state, signal)
-    if sender is None or not sender.attempt.parked or sender.attempt.wants_slot:
+    attempt = find_attempt(state, signal)
+    if attempt is None or not attempt.parked or attempt.wants_slot:
         return []
-    task, attempt = sender
+    task = state.tasks[signal.task_id]
     return [SlotWanted(task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id or "")]
 
 
@@ -229,10 +221,10 @@ def call_answered(task: Task, attempt: Attempt, call_key: str) -> CallAnswered:
 
 def attempt_succeeded(state: State, signal: signals.AttemptSucceeded, ctx: DecisionContext) -> list[Event]:
     """End an attempt with its output."""
-    sender = find_attempt(state, signal)
-    if sender is None:
+    attempt = find_attempt(state, signal)
+    if attempt is None:
         return []
-    task, attempt = sender
+    task = state.tasks[signal.task_id]
     done = AttemptDone(
         task_id=task.id,
         attempt=attempt.number,
@@ -247,10 +239,10 @@ def attempt_succeeded(state: State, signal: signals.AttemptSucceeded, ctx: Decis
 
 def attempt_erred(state: State, signal: signals.AttemptErred, ctx: DecisionContext) -> list[Event]:
     """End an attempt with its error; an error of an attempt that is being stopped counts as its stop."""
-    sender = find_attempt(state, signal)
-    if sender is None:
+    attempt = find_attempt(state, signal)
+    if attempt is None:
         return []
-    task, attempt = sender
+    task = state.tasks[signal.task_id]
     if attempt.stopping and (attempt.stopping != "migrate" or "Unusable" in signal.error_types):
         # Except for `migrate`: that takes effect at a step, so an error before it is a failure of the old code.
         end = signals.AttemptStopped(
@@ -266,8 +258,8 @@ def attempt_erred(state: State, signal: signals.AttemptErred, ctx: DecisionConte
 
 def attempt_stopped(state: State, signal: signals.AttemptStopped, ctx: DecisionContext) -> list[Event]:
     """End an attempt that has stopped, with its partial output."""
-    sender = find_attempt(state, signal)
-    return [] if sender is None else end_stopped(state, *sender, signal, ctx)
+    attempt = find_attempt(state, signal)
+    return [] if attempt is None else end_stopped(state, state.tasks[signal.task_id], attempt, signal, ctx)
 
 
 def thread_came_back(state: State, signal: signals.ThreadCameBack, ctx: DecisionContext) -> list[Event]:
