@@ -106,7 +106,7 @@ COLUMNS: tuple[Column[NeedRow, Any], ...] = (
     Column("OF", 14, grow=1, max_width=34, path=True, shell_rank=2, meaning="what the question is about",
            cell=lambda row: Cell(row.of, "strong")),
     Column("QUESTION OR PROBLEM", _QUESTION_WIDTH, grow=9, max_width=_MAX_QUESTION_WIDTH, shell_rank=9,
-           meaning="what is asked, or what is wrong", cell=lambda row: Cell(row.text)),
+           meaning="the question, or the problem", cell=lambda row: Cell(row.text)),
     Column("DEFAULT", _DEFAULT_WIDTH, grow=1, max_width=_MAX_DEFAULT_WIDTH, calm=True,
            meaning="what happens without an answer in time", cell=lambda row: row.default),
     Column("AGE", 11, right=True, drop=2, calm=True, shell_rank=0, meaning="how long it has been waiting for you",

@@ -128,7 +128,7 @@ class ProgramMembers:
         return True
 
     def _is_code_replaced(self, agent: Agent, before: State) -> bool:
-        """Return whether another program has given an agent of ours code that only that one has."""
+        """Return whether another program has replaced the code of an agent of ours with code of its own."""
         earlier = before.agents.get(agent.id)
         return agent.away and self.adoption.is_ours(agent.id) and earlier is not None and earlier.spec != agent.spec
 

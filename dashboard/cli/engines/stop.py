@@ -77,7 +77,7 @@ def standing_by(db: Path, folder: Path) -> Iterator[None]:
     finally:
         engine = engine_at_work(db)
         if engine is not None and engine.pid != standby.process.pid:
-            standby.end()  # not needed: nobody handed over, or to another that stood by before
+            standby.end()  # the engine did not hand over, or handed over to an older standby
         else:
             standby.leave()
 

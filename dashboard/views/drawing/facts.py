@@ -1,4 +1,4 @@
-"""Facts: what is known of an object, worded once, and laid out as each place needs it.
+"""Facts of an object: the same text in every place, laid out as each place needs it.
 
 `views/facts/` says what is known of agents, supervisors, tasks and runs; a place chooses groups of facts and their
 order, and which labels it leaves out.

@@ -1,4 +1,4 @@
-"""What is known of an agent, worded once for every place that shows it."""
+"""The facts of an agent, with the same text in every place that shows them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

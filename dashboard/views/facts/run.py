@@ -1,4 +1,4 @@
-"""What is known of a run, worded once for every place that shows it."""
+"""The facts of a run, with the same text in every place that shows them."""
 
 from collections.abc import Iterator
 from typing import TypeAlias

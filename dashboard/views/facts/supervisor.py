@@ -1,4 +1,4 @@
-"""What is known of a supervisor, worded once for every place that shows it."""
+"""The facts of a supervisor, with the same text in every place that shows them."""
 
 from collections.abc import Iterator
 

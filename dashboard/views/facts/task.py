@@ -1,4 +1,4 @@
-"""What is known of a task, worded once for every place that shows it."""
+"""The facts of a task, with the same text in every place that shows them."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
