@@ -278,7 +278,7 @@ class QuarterdeckApp(Deck):
                 screen.update_body(view)
                 await self.pace.give_way()
                 if screen.is_there:
-                    screen.update_surroundings(self.view)
+                    screen.surroundings.update(self.view)
                     screen.update_engine(self.view)
         self._open_place()
 
@@ -362,7 +362,8 @@ class QuarterdeckApp(Deck):
     def show_time(self) -> None:
         self.flush()
         for screen in self._visible():
-            screen.update_time_bar(self.view)
+            if isinstance(screen, Frame):
+                screen.surroundings.update_time_bar(self.view)
 
     def _visible(self) -> Iterator[LiveScreen]:
         """Yield the visible screens, the topmost first; none while the app closes."""

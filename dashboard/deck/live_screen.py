@@ -104,9 +104,6 @@ class LiveScreen(MessagePump):
     def update_engine(self, view: ViewState) -> None:
         """Show whether an engine runs, if the header is hidden; called with `update_view`."""
 
-    def update_time_bar(self, view: ViewState) -> None:
-        """Redraw the time bar, if there is one."""
-
 
 def set_breakpoints(screen: Screen[Any]) -> None:
     """Set the size classes before the first frame; Textual sets them after it, so that the layout would jump."""

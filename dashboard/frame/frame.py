@@ -57,13 +57,64 @@ from engine.core.state import State
 TIME_KEYS = "<mark before:[> <next mark:]>"
 ANSWER = "answer"
 """The word in `KEYS` for a key that changes the team without being that of an action; hidden from viewers."""
-"""Start of the heading of a lane."""
 TALL_HEADER_MIN_HEIGHT = 30
 """Screen height from which the header has a second line."""
 OwnKey: TypeAlias = str | tuple[str, str] | tuple[str, str, str]
 """The name of an action; or such a name or another key, with the word for what it does on this screen, and a sentence
 for the help where `SHARED_KEYS` of `views/words/help.py` has none for the word.
 """
+
+
+class Surroundings:
+    """Header, health strip, tabs, tip, card of the tour, time bar and keys around the body of a screen."""
+
+    def __init__(self, frame: "Frame") -> None:
+        self._frame = frame
+
+    def update(self, view: ViewState) -> None:
+        """Redraw all of it."""
+        frame = self._frame
+        health = frame.query_one(HealthStrip)
+        health.update_view(view)
+        titles = [page.path_title(view) for page in _pages_to(frame)]
+        frame.query_one(Header).update_view(view, titles, brief=health.display)
+        self.show_tabs()
+        frame.set_class(view.past is not None, "-past")
+        tour = frame.deck.tour.current
+        frame.query_one(TourCard).show_tour(tour)
+        self.update_time_bar(view)
+        frame.query_one(TipLine).show_tip(frame.deck.tip if tour is None else None)
+        in_past = [] if view.past is None else play_keys(view.past.speed)
+        keys = in_past or [*frame.keys(), (fill_keys(TIME_KEYS), "time")]
+        frame.query_one(Keys).show(_key_cells(keys), _key_cells([(":", "command"), ("?", "keys")]))
+
+    def update_now(self) -> None:
+        """Redraw all of it from the current view, if the screen is there."""
+        if self._frame.is_there:
+            self.update(self._frame.deck.view)
+
+    def update_time_bar(self, view: ViewState) -> None:
+        """Redraw the time bar, if the screen is there."""
+        frame = self._frame
+        if frame.is_there:
+            frame.query_one("#time", Scrubber).show_time(view, frame.deck.history.spans, self._message(view))
+
+    def _message(self, view: ViewState) -> Cell | None:
+        """Return what is said in place of the time bar's text: advice on the line that is typed, else the message."""
+        frame = self._frame
+        prompt = frame.query_one(Prompt)
+        if prompt.is_open and prompt.purpose == "command" and prompt.text:
+            return Cell(_command_advice(prompt.text, frame.state), "muted")
+        if prompt.is_open and prompt.purpose == "filter" and (cell := frame.finding.advise(prompt.text)).text:
+            return cell
+        return frame.deck.messages.current or view.banner or frame.deck.tour.offer
+
+    def show_tabs(self) -> None:
+        """Redraw the tabs, with facts about the rows of the screen."""
+        frame = self._frame
+        needle, label = frame.finding.needle, frame.finding.LABEL
+        facts = [Cell(f"/ {needle}", "accent"), *frame.facts()] if needle else [*frame.facts(), label]
+        frame.query_one(Tabs).show_place(_place_of(frame), facts)
 
 
 class Frame(LiveScreen, Screen[None]):
@@ -94,6 +145,7 @@ class Frame(LiveScreen, Screen[None]):
         self.has_begun, self.typed_ahead = False, []
         self.finding = WordSearch(self, self.filtered) if self.FINDS else RowFilter(self, self.filtered)
         self.sizes = PaneSizes(self, self.GRIPS, self.update_now)
+        self.surroundings = Surroundings(self)
         self._laid_out_for: Size | None = None
 
     def compose(self) -> ComposeResult:
@@ -159,14 +211,10 @@ class Frame(LiveScreen, Screen[None]):
             return
         self.update_body(view)  # first: the frame shows how many rows it has
         if self.finding.is_typing:
-            _show_tabs(self)
-            self.key_frames.call_after(self._update_surroundings)
+            self.surroundings.show_tabs()
+            self.key_frames.call_after(self.surroundings.update_now)
         else:
-            self.update_surroundings(view)
-
-    def _update_surroundings(self) -> None:
-        if self.is_there:
-            self.update_surroundings(self.deck.view)
+            self.surroundings.update(view)
 
     def update_body(self, view: ViewState) -> None:
         """Redraw the body, and whatever the screen derives for it."""
@@ -177,27 +225,6 @@ class Frame(LiveScreen, Screen[None]):
         """Redraw the body from the current view, if it is there."""
         if self.is_there:
             self.show(self.deck.view)
-
-    def update_surroundings(self, view: ViewState) -> None:
-        """Redraw everything around the body."""
-        health = self.query_one(HealthStrip)
-        health.update_view(view)
-        titles = [page.path_title(view) for page in _pages_to(self)]
-        self.query_one(Header).update_view(view, titles, brief=health.display)
-        _show_tabs(self)
-        self.set_class(view.past is not None, "-past")
-        tour = self.deck.tour.current
-        self.query_one(TourCard).show_tour(tour)
-        self.update_time_bar(view)
-        self.query_one(TipLine).show_tip(self.deck.tip if tour is None else None)
-        keys = (
-            [*play_keys(view.past.speed)] if view.past is not None else [*self.keys(), (fill_keys(TIME_KEYS), "time")]
-        )
-        self.query_one(Keys).show(_key_cells(keys), _key_cells([(":", "command"), ("?", "keys")]))
-
-    def update_time_bar(self, view: ViewState) -> None:
-        if self.is_there:
-            self.query_one("#time", Scrubber).show_time(view, self.deck.history.spans, _message_of(self, view))
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the health strip only if there is room for it."""
@@ -381,22 +408,6 @@ def _close_prompt(frame: Frame) -> None:
 def _complete(frame: Frame, purpose: Purpose, line: str) -> list[str]:
     """Return complete lines that begin with `line`."""
     return completions(line, frame.state) if purpose == "command" else frame.finding.suggest(line)
-
-
-def _message_of(frame: Frame, view: ViewState) -> Cell | None:
-    """Return what is said in place of the time bar's text: advice on the line that is typed, else the message."""
-    prompt = frame.query_one(Prompt)
-    if prompt.is_open and prompt.purpose == "command" and prompt.text:
-        return Cell(_command_advice(prompt.text, frame.state), "muted")
-    if prompt.is_open and prompt.purpose == "filter" and (cell := frame.finding.advise(prompt.text)).text:
-        return cell
-    return frame.deck.messages.current or view.banner or frame.deck.tour.offer
-
-
-def _show_tabs(frame: Frame) -> None:
-    needle, label = frame.finding.needle, frame.finding.LABEL
-    facts = [Cell(f"/ {needle}", "accent"), *frame.facts()] if needle else [*frame.facts(), label]
-    frame.query_one(Tabs).show_place(_place_of(frame), facts)
 
 
 def _pages_to(frame: Frame) -> list[Frame]:

@@ -35,11 +35,10 @@ class ClassSize(NamedTuple):
 
 
 EXCEPTIONS: dict[str, ClassSize] = {
-    "dashboard.pages.agent.AgentScreen": ClassSize(3, 47),
-    "dashboard.pages.run.RunScreen": ClassSize(3, 47),
-    "dashboard.pages.task.TaskScreen": ClassSize(3, 42),
-    "dashboard.screens.metrics.MetricsScreen": ClassSize(3, 47),
-    "dashboard.screens.network.NetworkScreen": ClassSize(3, 48),
+    "dashboard.pages.agent.AgentScreen": ClassSize(3, 44),
+    "dashboard.pages.run.RunScreen": ClassSize(3, 44),
+    "dashboard.screens.metrics.MetricsScreen": ClassSize(3, 44),
+    "dashboard.screens.network.NetworkScreen": ClassSize(3, 45),
 }
 """Classes that are larger; their numbers may only fall."""
 

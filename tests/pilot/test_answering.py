@@ -177,7 +177,7 @@ async def test_what_stands_around_a_screen_is_brought_up_to_date_though_a_key_co
 
         app.pace = Pace(lambda: 100.0)
         screen.update_body = interrupted  # type: ignore[method-assign]
-        screen.update_surroundings = around.append  # type: ignore[method-assign, assignment]
+        screen.surroundings.update = around.append  # type: ignore[method-assign, assignment]
         view = app._make_view()
         await app._redraw_in_steps(view)
 
