@@ -15,8 +15,6 @@ from engine.core.events import Event
 from engine.core.records.values import TextRef
 from store import Reader
 
-HISTORY = 100
-"""Number of events of an object that are shown."""
 READ_EVERY_MS = 500
 """Shortest time between two reads of the journal, in milliseconds."""
 

@@ -13,12 +13,12 @@ from dashboard.views.arrangement import PANE_MIN_COLUMNS
 from dashboard.views.drawing.lines import Line
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.agent_says import event_lines
-from dashboard.views.facts.step_table import LIVE, step_lines
+from dashboard.views.facts.step_table import LIVE, live_lines, step_lines
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.names import Names
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
-from store import Reader
+from engine.core.state import Task
 
 PROMPT_KEY = Binding("p", "prompt_pane", "prompt", show=False)
 """Key of pages that show a prompt; in the past the key plays instead."""
@@ -38,6 +38,39 @@ class LineCache:
         return entry[1]
 
 
+class StepTable:
+    """The steps of the task that a page is about; unfolded ones show their input and output."""
+
+    def __init__(self) -> None:
+        self.entries: Sequence[Entry] = ()
+        """The steps, the oldest first."""
+        self._unfolded: frozenset[str] = frozenset()
+        """Unfolded steps, by the seq of their event."""
+        self._cache = LineCache()
+
+    def toggle(self, key: str) -> bool:
+        """Unfold or fold a step; return whether there is one with this key."""
+        is_step = any(str(entry.seq) == key for entry in self.entries)
+        if is_step:
+            self._unfolded ^= {key}
+        return is_step
+
+    def index(self, key: str) -> int | None:
+        """Return the index of the step with a key; for a step in progress, that of the last recorded one."""
+        newest = len(self.entries) - 1 if key.startswith(LIVE) and self.entries else None
+        return next((at for at, entry in enumerate(self.entries) if str(entry.seq) == key), newest)
+
+    def lines(self, view: ViewState, task: Task | None, width: int) -> list[Line]:
+        """Return a line for each step, and one for the current step of an open task."""
+        entries, unfolded = self.entries, self._unfolded
+        lines = self._cache.lines(
+            "steps", (entries, width, unfolded), lambda: step_lines(entries, width, unfolded=unfolded)
+        )
+        if task is None or task.ended:
+            return lines
+        return lines + live_lines(view.live, task.id, len(entries) + 1, width, now_ms=view.now_ms)
+
+
 class PanelsScreen(Frame):
     """Facts above, panes below. Steps unfold on enter; other lines open what they are about."""
 
@@ -53,14 +86,13 @@ class PanelsScreen(Frame):
     PanelsScreen #facts { height: 3; max-height: 40%; background: $surface; }
     """
 
+    reading: PageReading
+    """Reads the events of the object."""
+
     def __init__(self, subject_id: str) -> None:
         super().__init__(subject_id)
-        self.reading = PageReading(self, self.read, self.show_body, self.task_needing_input)
-        self.unfolded: set[str] = set()
-        """Unfolded steps, by the seq of their event."""
+        self.steps = StepTable()
         self.line_cache = LineCache()
-        self._grown: str | None = None
-        """The task whose text was growing at the last redraw."""
         self._sizes: list[Size] = []
         """Sizes of the panels at the last redraw that was caused by a resize."""
 
@@ -68,14 +100,6 @@ class PanelsScreen(Frame):
     def is_stacked(self) -> bool:
         """Whether the panes are stacked because the screen is narrow."""
         return self.size.width < PANE_MIN_COLUMNS
-
-    def read(self, reader: Reader, view: ViewState) -> list[Entry]:
-        """Read the events of the object, the newest last."""
-        raise NotImplementedError
-
-    def task_needing_input(self, view: ViewState) -> str | None:
-        """Return the task whose input must be read from the journal because the state has dropped it, if any."""
-        return None
 
     def draw(self, view: ViewState) -> None:
         """Redraw with the available data; missing texts that were requested from `texts` are read next."""
@@ -85,10 +109,6 @@ class PanelsScreen(Frame):
         self.reading.begin(view)
         self.draw(view)
         self.reading.proceed(view)
-
-    def steps(self) -> Sequence[Entry]:
-        """The steps that the page lists."""
-        return ()
 
     def panel(self, name: str) -> Panel:
         return self.query_one(f"#{name}", Panel)
@@ -112,41 +132,19 @@ class PanelsScreen(Frame):
             self.update_view(self.deck.view)
 
     def on_panel_opened(self, event: Panel.Opened) -> None:
-        key = event.key
-        if key in {str(entry.seq) for entry in self.steps()}:
-            self.unfolded ^= {key}
+        if self.steps.toggle(event.key):
             self.update_view(self.deck.view)
-        elif not key.startswith(LIVE):
-            self.deck.open_key(key)
+        elif not event.key.startswith(LIVE):
+            self.deck.open_key(event.key)
 
     def copyable_text(self) -> tuple[str, str]:
         pane = self.focused if isinstance(self.focused, Panel) else self.panel(self.GROWING)
         return pane.title.lower(), pane.whole
 
-    def step_lines(self, width: int) -> list[Line]:
-        """Return the steps that the page lists."""
-        of = (self.steps(), width, frozenset(self.unfolded))
-        return self.line_cache.lines("steps", of, lambda: step_lines(of[0], width, unfolded=of[2]))
-
     def cached_event_lines(self, names: Names, width: int, *, agent_id: str = "") -> list[Line]:
         """Return the events of the page as sentences."""
         of = (self.reading.entries, width, names, names.renames)
         return self.line_cache.lines("events", of, lambda: event_lines(of[0], names, width, agent_id=agent_id))
-
-    def follow_text(self, task_id: str | None) -> str:
-        """Follow the end of a text from when it begins to grow, unless it is held; return what its title says of that.
-
-        Args:
-            task_id: Whose text grows now; None where none does.
-        """
-        pane, before = self.panel(self.GROWING), self._grown
-        self._grown = task_id
-        if task_id is None:
-            if pane.follows:
-                pane.follows, pane.top = False, 0
-            return ""
-        pane.follows = pane.follows or task_id != before
-        return "following · f holds" if pane.follows else "held · f follows"
 
     def action_follow(self) -> None:
         """Hold the growing text where it is, or follow its end again."""

@@ -5,29 +5,24 @@ from collections.abc import Iterable, Sequence
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
-from dashboard.frame.page_reading import HISTORY
+from dashboard.frame.page_reading import PageReading
 from dashboard.frame.panels_screen import PROMPT_KEY, PanelsScreen
 from dashboard.frame.sizing import Grip
-from dashboard.reading.newest import Newest
+from dashboard.reading.agent_events import AgentEvents
 from dashboard.views.arrangement import PANE_MIN_COLUMNS
 from dashboard.views.drawing.lines import BLANK, Line, Span, hairline
-from dashboard.views.event_log import Entry
 from dashboard.views.facts import agent_page
 from dashboard.views.facts.agent import agent_facts
 from dashboard.views.facts.agent_says import latest_output
 from dashboard.views.facts.ended import ended_tasks_in
 from dashboard.views.facts.prompt import prompt_beginning, prompt_lines, prompt_of
-from dashboard.views.facts.step_table import LIVE, live_lines, steps_among
+from dashboard.views.facts.step_table import steps_among
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.absent import absence
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
-from engine.core.events import AttemptStarted
-from engine.core.state import Agent, State, Task
-from store import Reader
+from engine.core.state import Agent, Task
 
-STEPS = 400
-"""Events of one task that are read."""
 MAX_LAST_TASKS = 12
 """Last tasks that are listed."""
 _NO_PROMPT = [Line((Span("no model was told anything here", "muted"),))]
@@ -90,8 +85,8 @@ class AgentScreen(PanelsScreen):
 
     def __init__(self, subject_id: str) -> None:
         super().__init__(subject_id)
-        self._task_id: str | None = None
-        self._own, self._of_task = Newest(HISTORY), Newest(STEPS)
+        self.events = AgentEvents(subject_id)
+        self.reading = PageReading(self, self.events.read, self.show_body, self.events.task_needing_input)
 
     def body(self) -> Iterable[Widget]:
         yield Lines(id="facts")
@@ -100,9 +95,6 @@ class AgentScreen(PanelsScreen):
         right = Vertical(Panel(id="aside", edge="┬"), Panel(id="times_right", edge="├"), id="right")
         yield Horizontal(left, middle, right, id="body")
 
-    def steps(self) -> Sequence[Entry]:
-        return steps_among(self.reading.entries, self._task_id)
-
     def on_panel_moved(self, event: Panel.Moved) -> None:
         if event.panel.id in ("steps", "says"):
             self.update_view(self.deck.view)
@@ -110,9 +102,10 @@ class AgentScreen(PanelsScreen):
     def draw(self, view: ViewState) -> None:
         agent = view.state.agents.get(self.subject_id)
         self.panel("says").edge, self.panel("times").edge = ("", "") if self.is_stacked else ("┬", "├")
-        self._task_id = _current_task_id(agent) or self._last_task()
-        task = view.state.tasks.get(self._task_id or "")
-        steps = self.steps()
+        self.events.choose_task(agent, self.reading.entries)
+        task_id = self.events.task_id
+        task = view.state.tasks.get(task_id or "")
+        self.steps.entries = steps_among(self.reading.entries, task_id)
         if agent is None:
             self.show_facts([Line((Span(f" {absence(view.state, self.subject_id)}", "muted"),))])
         else:
@@ -121,42 +114,31 @@ class AgentScreen(PanelsScreen):
                 view.state, agent, view.counts, view.live, now_ms=now_ms, activity=activity, events=self.reading.events
             )
             self.show_facts(agent_page.facts_lines(facts, agent, task, self.size.width, now_ms=now_ms))
-        self._show_steps(view, task, steps)
+        self._show_steps(view, task)
         self._show_says(view, task)
-        self._show_prompt(view, task, steps)
+        self._show_prompt(view, task)
         if agent is not None:
-            self._show_aside(view, agent, task, steps)
+            self._show_times(view, agent)
+            self._show_aside(view, agent, task)
             return
         for name in ("times", "times_right", "aside"):
             self.panel(name).fill("", ())
 
-    def _last_task(self) -> str | None:
-        """Return the task of the newest event with one, else the task shown before."""
-        task_ids = (getattr(entry.event, "task_id", None) for entry in reversed(self.reading.entries))
-        return next((task_id for task_id in task_ids if task_id), self._task_id)
-
-    def _show_steps(self, view: ViewState, task: Task | None, steps: Sequence[Entry]) -> None:
+    def _show_steps(self, view: ViewState, task: Task | None) -> None:
         pane = self.panel("steps")
-        if not steps and not self._live_steps(view, task, 1, pane.wide):
-            pane.fill(
-                "EVENTS", self.cached_event_lines(view.names, pane.wide, agent_id=self.subject_id), right="enter opens"
-            )
-            return
-        lines = self.step_lines(pane.wide) + self._live_steps(view, task, len(steps) + 1, pane.wide)
-        attempt = f" of attempt {task.attempts}" if task is not None else ""
-        pane.fill("STEPS", lines, right=f"{len(steps)}{attempt}")
-
-    def _live_steps(self, view: ViewState, task: Task | None, number: int, width: int) -> list[Line]:
-        if task is None or task.ended:
-            return []
-        return live_lines(view.live, task.id, number, width, now_ms=view.now_ms)
+        if lines := self.steps.lines(view, task, pane.wide):
+            attempt = f" of attempt {task.attempts}" if task is not None else ""
+            pane.fill("STEPS", lines, right=f"{len(self.steps.entries)}{attempt}")
+        else:
+            lines = self.cached_event_lines(view.names, pane.wide, agent_id=self.subject_id)
+            pane.fill("EVENTS", lines, right="enter opens")
 
     def _show_says(self, view: ViewState, task: Task | None) -> None:
         pane = self.panel("says")
         section = latest_output(
             view.state,
             task,
-            self._task_id,
+            self.events.task_id,
             self.reading.entries,
             view.counts,
             view.live,
@@ -167,15 +149,15 @@ class AgentScreen(PanelsScreen):
         agent = view.state.agents.get(self.subject_id)
         if not lines and agent is not None:
             title, lines = "SPEC", agent_page.spec_section(view.state.spec_of(agent), pane.wide)
-        pane.fill(title, lines, right=self.follow_text(self._task_id if section.grows else None))
+        pane.fill(title, lines, right=pane.follow_growth(self.events.task_id if section.grows else None))
 
-    def _show_prompt(self, view: ViewState, task: Task | None, steps: Sequence[Entry]) -> None:
+    def _show_prompt(self, view: ViewState, task: Task | None) -> None:
         pane = self.panel("told")
         if not pane.display:
             return
-        chosen = self._chosen(steps)
+        steps, chosen = self.steps.entries, self.steps.index(self.panel("steps").selected)
         upto = steps if chosen is None else steps[: chosen + 1]
-        task_input = self.reading.inputs.get(self._task_id or "", "")
+        task_input = self.reading.inputs.get(self.events.task_id or "", "")
         messages = prompt_of(view.state, task, upto, self.reading.parts, self.reading.texts, request=task_input)
         title = "PROMPT" if any(message.role == "system" for message in messages) or steps else "INPUT"
         if self.has_class("-prompt"):
@@ -184,73 +166,36 @@ class AgentScreen(PanelsScreen):
         else:
             pane.fill(title, prompt_beginning(messages, pane.wide, pane.room), right="p unfolds")
 
-    def _chosen(self, steps: Sequence[Entry]) -> int | None:
-        """Return the index of the step under the cursor; for a step in progress, that of the last recorded one."""
-        key = self.panel("steps").selected
-        newest = len(steps) - 1 if key.startswith(LIVE) and steps else None
-        return next((at for at, entry in enumerate(steps) if str(entry.seq) == key), newest)
-
-    def _show_aside(self, view: ViewState, agent: Agent, task: Task | None, steps: Sequence[Entry]) -> None:
-        state, now_ms = view.state, view.now_ms
-        ended_tasks = [
-            ended_task
-            for ended_task in ended_tasks_in(self.reading.entries[::-1], view.names)
-            if ended_task.agent_id == agent.id
-        ][:MAX_LAST_TASKS]
+    def _show_times(self, view: ViewState, agent: Agent) -> None:
+        steps, entries = self.steps.entries, self.reading.entries
+        all_ended = ended_tasks_in(entries[::-1], view.names)
+        ended_tasks = [ended_task for ended_task in all_ended if ended_task.agent_id == agent.id][:MAX_LAST_TASKS]
         for name, rows in (("times", 3), ("times_right", 7)):
             pane = self.panel(name)
             pane.set_class(not agent.at_work_ms and not ended_tasks and not steps, "-empty")
             if pane.display and pane.size.width:
                 parts = [
-                    agent_page.times_section(agent, self.reading.entries, steps, pane.wide, rows),
-                    agent_page.last_section(ended_tasks, pane.wide, now_ms),
+                    agent_page.times_section(agent, entries, steps, pane.wide, rows),
+                    agent_page.last_section(ended_tasks, pane.wide, view.now_ms),
                 ]
                 _fill(pane, parts)
-        aside = self.panel("aside")
-        if aside.size.width:
-            _fill(aside, self._aside(state, agent, task, steps, aside))
 
-    def _aside(
-        self, state: State, agent: Agent, task: Task | None, steps: Sequence[Entry], pane: Panel
-    ) -> list[agent_page.Section]:
-        chosen, width = self._chosen(steps), pane.wide
+    def _show_aside(self, view: ViewState, agent: Agent, task: Task | None) -> None:
+        pane, steps, texts = self.panel("aside"), self.steps.entries, self.reading.texts
+        if not pane.size.width:
+            return
+        chosen, width = self.steps.index(self.panel("steps").selected), pane.wide
         entry = steps[chosen] if chosen is not None else None
-        return [
+        parts = [
             agent_page.step_section(entry, (chosen or 0) + 1, width, max(6, pane.room // 2)),
             agent_page.error_section(agent, width),
-            agent_page.memory_section(state, agent, self.reading.texts, width),
+            agent_page.memory_section(view.state, agent, texts, width),
             agent_page.tools_section(steps, width),
-            agent_page.conversation_section(state, task, self.reading.texts, width),
+            agent_page.conversation_section(view.state, task, texts, width),
             agent_page.record_section(agent, width),
             agent_page.generations_section(self.reading.entries, agent, width),
         ]
-
-    def task_needing_input(self, view: ViewState) -> str | None:
-        return None if self._task_id in view.state.tasks else self._task_id
-
-    def read(self, reader: Reader, view: ViewState) -> list[Entry]:
-        own = self._own.up_to(view.state.seq, reader, view.names, agent_id=self.subject_id)
-        task = view.state.tasks.get(self._task_id or "")
-        last = next((entry.event for entry in own[::-1] if getattr(entry.event, "task_id", None)), None)
-        run_id, task_id = (getattr(last, "run_id", None), getattr(last, "task_id", None))
-        if task is not None:
-            run_id, task_id = task.run_id, task.id
-        if task_id is None or (task is not None and task.attempts == 1 and _has_attempt_start(own, task.id)):
-            return own
-        of_task = self._of_task.up_to(view.state.seq, reader, view.names, run_id=run_id, task_id=task_id)
-        return sorted({entry.seq: entry for entry in (*own, *of_task)}.values(), key=lambda entry: entry.seq)
-
-
-def _has_attempt_start(entries: Sequence[Entry], task_id: str) -> bool:
-    """Tell whether events include the start of an attempt at a task."""
-    return any(isinstance(entry.event, AttemptStarted) and entry.event.task_id == task_id for entry in entries)
-
-
-def _current_task_id(agent: Agent | None) -> str | None:
-    """Return the task that an agent started last, else one that is parked."""
-    if agent is None:
-        return None
-    return next(reversed(agent.running), None) or next(reversed(agent.parked), None)
+        _fill(pane, parts)
 
 
 def _fill(pane: Panel, parts: Sequence[agent_page.Section]) -> None:

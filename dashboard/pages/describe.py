@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from dashboard.frame.page_reading import HISTORY
 from dashboard.frame.page_screen import PageScreen
-from dashboard.reading.newest import Newest
+from dashboard.reading.newest import HISTORY, Newest
 from dashboard.views.drawing.raw import object_of
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.event_log import Entry

@@ -6,7 +6,7 @@ from functools import partial
 from textual.widget import Widget
 
 from dashboard.frame.frame import Frame
-from dashboard.frame.page_reading import HISTORY
+from dashboard.reading.newest import HISTORY
 from dashboard.views.drawing.raw import as_json, object_of, raw_lines
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.names import pretty

@@ -7,6 +7,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from dashboard.frame.ended_run import EndedRun
+from dashboard.frame.page_reading import PageReading
 from dashboard.frame.panels_screen import PanelsScreen, give_rows
 from dashboard.frame.sizing import Grip, PaneSizes
 from dashboard.reading.newest import Newest
@@ -92,6 +93,7 @@ class RunScreen(PanelsScreen):
 
     def __init__(self, subject_id: str) -> None:
         super().__init__(subject_id)
+        self.reading = PageReading(self, self.read, self.show_body)
         self._census, self._census_ms = _NO_WORK, 0
         self._report_ms = 0
         self._graph = GraphSlot()

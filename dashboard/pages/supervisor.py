@@ -9,11 +9,11 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from dashboard.frame.frame import Frame
-from dashboard.frame.page_reading import HISTORY, PageReading
+from dashboard.frame.page_reading import PageReading
 from dashboard.frame.remembered import RecentEvents
 from dashboard.frame.sizing import Grip
 from dashboard.frame.table_screen import SORTS
-from dashboard.reading.newest import Newest
+from dashboard.reading.newest import HISTORY, Newest
 from dashboard.views.arrangement import PANE_MIN_COLUMNS
 from dashboard.views.changes.targets import Target, target_of
 from dashboard.views.drawing.facts import in_groups, to_row

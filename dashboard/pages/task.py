@@ -1,10 +1,11 @@
 """The page of a task: its input, its attempts and steps, its output, and its events."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
+from dashboard.frame.page_reading import PageReading
 from dashboard.frame.panels_screen import PROMPT_KEY, PanelsScreen
 from dashboard.frame.sizing import Grip
 from dashboard.reading.newest import Newest
@@ -15,7 +16,7 @@ from dashboard.views.event_log import Entry
 from dashboard.views.facts.agent_says import latest_output
 from dashboard.views.facts.ended import ended_tasks_in
 from dashboard.views.facts.prompt import prompt_lines, prompt_of
-from dashboard.views.facts.step_table import live_lines, steps_among
+from dashboard.views.facts.step_table import steps_among
 from dashboard.views.facts.task import task_facts
 from dashboard.views.facts.task_page import attempt_lines, child_lines, task_lines
 from dashboard.views.view_state import ViewState
@@ -77,6 +78,7 @@ class TaskScreen(PanelsScreen):
 
     def __init__(self, subject_id: str) -> None:
         super().__init__(subject_id)
+        self.reading = PageReading(self, self.read, self.show_body, self.task_needing_input)
         self._run_id: str | None = None
         self._newest = Newest(READ)
 
@@ -86,12 +88,10 @@ class TaskScreen(PanelsScreen):
         middle = Vertical(Panel(id="asked", edge="┬"), Panel(id="says", edge="├", follows=True), id="middle")
         yield Horizontal(left, middle, id="body")
 
-    def steps(self) -> Sequence[Entry]:
-        return steps_among(self.reading.entries, self.subject_id)
-
     def draw(self, view: ViewState) -> None:
         state, now_ms, width = view.state, view.now_ms, self.size.width
         task = state.tasks.get(self.subject_id)
+        self.steps.entries = steps_among(self.reading.entries, self.subject_id)
         self.panel("asked").edge, self.panel("says").edge = ("", "") if self.is_stacked else ("┬", "├")
         ended_tasks = ended_tasks_in(self.reading.entries[::-1], view.names) if task is None else []
         subject = task or next((ended_task for ended_task in ended_tasks if ended_task.id == self.subject_id), None)
@@ -108,17 +108,15 @@ class TaskScreen(PanelsScreen):
 
     def _show_steps(self, view: ViewState, task: Task | None) -> None:
         pane, now_ms = self.panel("steps"), view.now_ms
-        steps, width = self.steps(), pane.wide
-        recorded = [*self.step_lines(width)]
-        if task is not None and not task.ended:
-            recorded += live_lines(view.live, self.subject_id, len(steps) + 1, width, now_ms=now_ms)
+        width = pane.wide
+        steps = self.steps.lines(view, task, width)
         attempts = attempt_lines(self.reading.entries, self.subject_id, view.names, width=width)
         children = list[Line]()
         if task is not None and task.children:
             children = child_lines(
                 view.state, task, width=width, now_ms=now_ms, working=view.working, max_lines=MAX_CHILDREN
             )
-        sections = [("ATTEMPTS", attempts), ("TASKS", children), ("STEPS", recorded)]
+        sections = [("ATTEMPTS", attempts), ("TASKS", children), ("STEPS", steps)]
         filled_sections = [(title, lines) for title, lines in sections if lines]
         if not filled_sections:
             pane.fill("ATTEMPTS", [_none("none began yet")])
@@ -132,9 +130,8 @@ class TaskScreen(PanelsScreen):
         pane = self.panel("asked")
         if self.has_class("-prompt"):
             task_input = self.reading.inputs.get(self.subject_id, "")
-            messages = prompt_of(
-                view.state, task, self.steps(), self.reading.parts, self.reading.texts, request=task_input
-            )
+            steps, parts, texts = self.steps.entries, self.reading.parts, self.reading.texts
+            messages = prompt_of(view.state, task, steps, parts, texts, request=task_input)
             pane.fill("PROMPT", prompt_lines(messages, pane.wide), right="as sent · p folds")
             return
         input_text = self.reading.inputs.get(self.subject_id) or view.names.of(self.subject_id)
@@ -158,13 +155,15 @@ class TaskScreen(PanelsScreen):
         if task is not None and task.ended and task.output is not None:
             lines = output_lines(self.reading.texts.of(task.output), pane.wide)
         title = title if section.grows else "OUTPUT"
-        right = self.follow_text(self.subject_id if section.grows else None)
+        right = pane.follow_growth(self.subject_id if section.grows else None)
         pane.fill(title, lines or [_none("nothing" if task is None or task.ended else "nothing yet")], right=right)
 
     def task_needing_input(self, view: ViewState) -> str | None:
+        """Return the task if the state has dropped it, and its input with it."""
         return None if self.subject_id in view.state.tasks else self.subject_id
 
     def read(self, reader: Reader, view: ViewState) -> list[Entry]:
+        """Read the events of the task, the newest last."""
         task = view.state.tasks.get(self.subject_id)
         self._run_id = task.run_id if task is not None else self._run_id
         return self._newest.up_to(view.state.seq, reader, view.names, run_id=self._run_id, task_id=self.subject_id)

@@ -8,6 +8,9 @@ from dashboard.views.words.names import Names
 from store import Reader
 from store.journals.statements import Conditions
 
+HISTORY = 100
+"""Number of events of an object that are shown."""
+
 
 class Newest:
     """Reads incrementally: most conditions have no index, so that rare events need a scan of the journal."""

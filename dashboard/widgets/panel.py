@@ -63,6 +63,8 @@ class Panel(Lines, can_focus=True):
         """Index of the first visible line."""
         self.follows = follows
         """Whether it keeps its last line visible."""
+        self._growing_key: str | None = None
+        """What the text was about that grew when it was last filled."""
         self._sought = ""
         """Casefolded words whose lines are highlighted."""
 
@@ -227,6 +229,20 @@ class Panel(Lines, can_focus=True):
         self._find_cursor()
         self._paint()
         self.post_message(self.Moved(self))
+
+    def follow_growth(self, key: str | None) -> str:
+        """Follow the end of a text from when it begins to grow, unless it is held; return what the title says of that.
+
+        Args:
+            key: What the text that grows now is about; None if it does not grow.
+        """
+        key_before, self._growing_key = self._growing_key, key
+        if key is None:
+            if self.follows:
+                self.follows, self.top = False, 0
+            return ""
+        self.follows = self.follows or key != key_before
+        return "following · f holds" if self.follows else "held · f follows"
 
     def action_open(self) -> None:
         if self._cursor:

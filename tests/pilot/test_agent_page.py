@@ -165,8 +165,8 @@ async def test_the_input_of_a_task_that_the_state_has_forgotten_is_read_from_its
             assert isinstance(page, AgentScreen)
             await hand.press("p")
             assert given in pane(page, "told").whole
-            assert page._task_id is not None
-            await shown("task", page._task_id, "asked", given)
+            assert page.events.task_id is not None
+            await shown("task", page.events.task_id, "asked", given)
 
 
 async def test_a_page_says_what_happened_with_the_present_name_of_a_member(tmp_path: Path) -> None:
