@@ -11,7 +11,8 @@ and counts at every level. `failures`: policies, circuits and restarts. `turns`:
 """
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import fields
+from typing import Any, TypeVar
 
 from typing_extensions import override
 
@@ -27,6 +28,18 @@ ENDS = (
     events.AttemptLost,
 )
 """Events that end an attempt; a new one has to be added here."""
+
+
+T = TypeVar("T")
+
+
+def make_entry(cls: type[T], source: Any, **values: Any) -> T:
+    """Return an entry with the given values; its other fields are copied from those of the same name of `source`."""
+    for field in fields(cls):  # type: ignore[arg-type]  # every entry is a dataclass
+        if field.name not in values and hasattr(source, field.name):
+            value = getattr(source, field.name)
+            values[field.name] = [*value] if isinstance(value, list) else value
+    return cls(**values)
 
 
 class Ledger:

@@ -5,6 +5,7 @@ from typing import Any
 
 from engine.core import events
 from engine.core.state import TaskStatus
+from engine.simulation.ledger import make_entry
 from engine.simulation.ledger.runs import RunBook
 from engine.simulation.ledger.work import AttemptEntry, Job
 
@@ -100,20 +101,15 @@ class WorkLedger(RunBook):
         asker = self.jobs[event.task_id]
         for child in event.children:
             self.add(
-                Job(
+                make_entry(
+                    Job,
+                    child,
                     id=child.task_id,
                     run_id=event.run_id,
                     parent_id=asker.id,
-                    kind=child.kind,
-                    title=child.title,
-                    worker_id=child.worker_id,
-                    supervisor_id=child.supervisor_id,
-                    queue=child.queue,
                     priority=asker.priority,
                     created_ms=event.at_ms,
-                    optional=child.optional,
                     call_key=event.call_key,
-                    after=[*child.after],
                     sees=[*child.after] or None,
                     takes="context" if child.after else "request",
                 )

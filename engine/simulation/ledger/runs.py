@@ -4,6 +4,7 @@ from collections import Counter
 
 from engine.core import events
 from engine.core.state import MAX_EXCHANGES, OF_ATTEMPTS, TaskStatus
+from engine.simulation.ledger import make_entry
 from engine.simulation.ledger.work import Job, Question, RunEntry, WorkBook
 
 
@@ -11,33 +12,26 @@ class RunBook(WorkBook):
     """Applies events about runs, graphs and questions."""
 
     def _on_run_submitted(self, event: events.RunSubmitted) -> None:
-        self.runs[event.run_id] = RunEntry(
+        self.runs[event.run_id] = make_entry(
+            RunEntry,
+            event,
             id=event.run_id,
-            supervisor_id=event.supervisor_id,
-            root_id=event.root_id,
-            request=event.request,
-            priority=event.priority,
             submitted_ms=event.at_ms,
-            on_failure=[*event.on_failure],
-            limits=event.limits,
-            category=event.category,
-            after=[*event.after],
-            deadline_ms=event.deadline_ms,
-            conversation=event.conversation,
             remembers=self.conversations.get((event.supervisor_id, event.conversation or ""), [])[-MAX_EXCHANGES:],
         )
         self.add(
-            Job(
+            make_entry(
+                Job,
+                event,
                 id=event.root_id,
-                run_id=event.run_id,
                 parent_id=None,
                 kind="group",
                 title="",
                 worker_id=event.supervisor_id,
-                supervisor_id=event.supervisor_id,
                 queue=None,
-                priority=event.priority,
                 created_ms=event.at_ms,
+                after=[],
+                deadline_ms=None,
             )
         )
 
@@ -113,25 +107,15 @@ class RunBook(WorkBook):
     def _node(self, group: Job, node: events.NodePlan, at_ms: int) -> None:
         own = f"agent:{node.worker_id}" if node.kind == "agent" and node.worker_id else None
         self.add(
-            Job(
+            make_entry(
+                Job,
+                node,
                 id=node.task_id,
                 run_id=group.run_id,
                 parent_id=group.id,
-                kind=node.kind,
-                title=node.title,
-                worker_id=node.worker_id,
-                supervisor_id=node.supervisor_id,
                 queue=node.queue or own,
                 priority=group.priority,
                 created_ms=at_ms,
-                after=[*node.after],
-                sees=node.sees,
-                takes=node.takes,
-                need=node.need,
-                join=node.join,
-                check=node.check,
-                optional=node.optional,
-                tolerated=node.tolerated,
             )
         )
 

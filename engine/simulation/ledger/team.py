@@ -11,7 +11,7 @@ from engine.core.records.records import copy_with
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, State, Supervisor
-from engine.simulation.ledger import Ledger
+from engine.simulation.ledger import Ledger, make_entry
 
 Declaration: TypeAlias = tuple[str | None, str]
 """The content hash of the spec, None for a supervisor; the id of the supervisor, empty for a root."""
@@ -43,20 +43,8 @@ class SupervisorEntry:
 
 def supervisor_entry(supervisor: Supervisor) -> SupervisorEntry:
     """Convert a supervisor of the state."""
-    return SupervisorEntry(
-        id=supervisor.id,
-        name=supervisor.name,
-        parent_id=supervisor.parent_id,
-        mode=supervisor.mode,
-        options=supervisor.options,
-        max_parallel=supervisor.max_parallel,
-        max_agents=supervisor.max_agents,
-        members=[*supervisor.members],
-        paused=supervisor.paused,
-        error=supervisor.error,
-        leaving=supervisor.leaving,
-        exhausted=supervisor.exhausted is not None,
-        is_on_hold=supervisor.held,
+    return make_entry(
+        SupervisorEntry, supervisor, exhausted=supervisor.exhausted is not None, is_on_hold=supervisor.held
     )
 
 
@@ -101,23 +89,14 @@ class AgentEntry:
 
 def agent_entry(state: State, agent: Agent) -> AgentEntry:
     """Convert an agent of the state."""
-    return AgentEntry(
-        id=agent.id,
-        name=agent.name,
-        supervisor_id=agent.supervisor_id,
+    return make_entry(
+        AgentEntry,
+        agent,
         spec=state.spec_of(agent),
         previous=state.specs.get(agent.previous or ""),
-        generation=agent.generation,
-        drained=agent.drained,
-        size=agent.size,
-        paused=agent.paused,
-        removing=agent.removing,
-        error=agent.error,
-        away=agent.away,
-        stuck=agent.stuck,
         exhausted=agent.exhausted is not None,
         is_on_hold=agent.held,
-        restarts=agent.restarts,
+        resized_ms=None,
     )
 
 
@@ -225,15 +204,7 @@ class TeamLedger(Ledger):
     # Events
 
     def _on_supervisor_added(self, event: events.SupervisorAdded) -> None:
-        self.supervisors[event.supervisor_id] = SupervisorEntry(
-            id=event.supervisor_id,
-            name=event.name,
-            parent_id=event.parent_id,
-            mode=event.mode,
-            options=event.options,
-            max_parallel=event.max_parallel,
-            max_agents=event.max_agents,
-        )
+        self.supervisors[event.supervisor_id] = make_entry(SupervisorEntry, event, id=event.supervisor_id)
         if event.parent_id is not None:
             self.supervisors[event.parent_id].members.append(event.supervisor_id)
         if event.declared:
@@ -302,7 +273,7 @@ class TeamLedger(Ledger):
         self._serve(agent.id, event.queues)
 
     def _on_agent_added(self, event: events.AgentAdded) -> None:
-        agent = AgentEntry(id=event.agent_id, name=event.name, supervisor_id=event.supervisor_id, spec=event.spec)
+        agent = make_entry(AgentEntry, event, id=event.agent_id)
         self.agents[agent.id] = agent
         agent.size = _instance_count(event.spec, 1)
         if event.declared:

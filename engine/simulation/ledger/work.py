@@ -12,7 +12,7 @@ from engine.core.specs.limits import Limits
 from engine.core.specs.spec import AgentSpec, FailurePolicy
 from engine.core.state import OF_ATTEMPTS, Escalation, Run, State, Task, TaskStatus
 from engine.runtimes.attempts.people import STEERED
-from engine.simulation.ledger import Ledger
+from engine.simulation.ledger import Ledger, make_entry
 
 
 @dataclass(slots=True)
@@ -356,24 +356,14 @@ class WorkBook(Ledger):
 
     def to_run_entry(self, state: State, run: Run) -> RunEntry:
         """Convert a run of the state."""
-        return RunEntry(
-            id=run.id,
-            supervisor_id=run.supervisor_id,
-            root_id=run.root_id,
+        return make_entry(
+            RunEntry,
+            run,
             request=self.resolve(run.request),
-            priority=run.priority,
             submitted_ms=run.started_ms,
-            on_failure=[*run.on_failure],
-            limits=run.limits,
-            category=run.category,
-            after=[*run.after],
-            deadline_ms=run.deadline_ms,
             tasks=[*run.tasks],
-            paused=run.paused,
-            cancelling=run.cancelling,
             exceeded=run.exceeded is not None,
             is_on_hold=run.held,
-            conversation=run.conversation,
             remembers=[exchange.run_id for exchange in visible_exchanges(state, state.tasks[run.root_id])],
         )
 
@@ -382,36 +372,14 @@ class WorkBook(Ledger):
         timer = state.timers.get(f"deadline:{task.id}")
         attempt = task.attempt
         steps = {key: self.resolve(value) for key, value in task.steps.items()}
-        return Job(
-            id=task.id,
-            run_id=task.run_id,
-            parent_id=task.parent_id,
-            kind=task.kind,
-            title=task.title,
-            worker_id=task.worker_id,
-            supervisor_id=task.supervisor_id,
-            queue=task.queue,
-            priority=task.priority,
-            created_ms=task.created_ms,
+        return make_entry(
+            Job,
+            task,
             after=[*task.after],
-            sees=task.sees,
-            takes=task.takes,
-            need=task.need,
-            join=task.join,
-            check=task.check,
-            optional=task.optional,
-            tolerated=task.tolerated,
-            asked_by=task.asked_by,
-            passed_by=task.passed_by,
-            call_key=task.call_key,
             children=[*task.children],
             calls={call.key: [*call.children] for call in task.calls.values()},
             outcome=task.status if task.ended else None,
             output=self.resolve(task.output),
-            error=task.error,
-            ended_ms=task.ended_ms,
-            attempts=task.attempts,
-            agent_id=task.agent_id,
             steps=steps,
             calling=dict(task.calling),
             read_messages=[text for key, texts in steps.items() if key.startswith(STEERED) for text in texts],
@@ -420,14 +388,10 @@ class WorkBook(Ledger):
             steers=dict(task.steers),
             in_doubt=task.status is TaskStatus.IN_DOUBT,
             retrying_until_ms=task.retry_at_ms,
-            cancelling=task.cancelling,
             exceeded=task.exceeded is not None,
             is_on_hold=task.held,
             deadline_ms=None if timer is None else timer.due_ms,
-            preemptions=task.preemptions,
             planned=task.mode is not None,
-            outcome_id=task.outcome_id,
-            begun_ms=task.begun_ms,
             attempt=None
             if attempt is None
             else AttemptEntry(attempt.number, attempt.agent_id, attempt.generation, parked=attempt.parked),
@@ -437,6 +401,4 @@ class WorkBook(Ledger):
 
 def to_question(escalation: Escalation) -> Question:
     """Convert a question of the state."""
-    return Question(
-        escalation.id, escalation.kind, escalation.subject, escalation.run_id, escalation.due_ms, escalation.left_ms
-    )
+    return make_entry(Question, escalation)
