@@ -133,29 +133,20 @@ class Attempts:
         if not self._works:
             on_empty()
 
-    def answer(self, effect: AnswerCall) -> None:
-        """Deliver the outcomes of a delegation to the waiting attempt."""
+    def deliver(self, effect: AnswerCall | ResumeAttempt | TellAnswer | TellSteer) -> None:
+        """Give an attempt what it waits for, or notify it of a message for its next turn; ignored if it has ended."""
         work = self._works.get((effect.task_id, effect.attempt))
-        if work is not None:
-            work.delegations.accept_outcomes(effect)
-
-    def resume(self, effect: ResumeAttempt) -> None:
-        """Resume an attempt that has got its slot back."""
-        work = self._works.get((effect.task_id, effect.attempt))
-        if work is not None:
-            work.slot.resumed()
-
-    def tell_answer(self, effect: TellAnswer) -> None:
-        """Resume an attempt whose question was answered."""
-        work = self._works.get((effect.task_id, effect.attempt))
-        if work is not None:
-            work.people.accept_answer(effect.key)
-
-    def tell_steer(self, effect: TellSteer) -> None:
-        """Notify an attempt of a message for its next turn."""
-        work = self._works.get((effect.task_id, effect.attempt))
-        if work is not None:
-            work.people.notify_steer(now=effect.now)
+        if work is None:
+            return
+        match effect:
+            case AnswerCall():
+                work.delegations.accept_outcomes(effect)
+            case ResumeAttempt():
+                work.slot.resumed()
+            case TellAnswer():
+                work.people.accept_answer(effect.key)
+            case TellSteer():
+                work.people.notify_steer(now=effect.now)
 
     async def _run(self, work: Work) -> None:
         signal: AttemptEnd | None = None

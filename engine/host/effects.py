@@ -42,7 +42,6 @@ class Performer:
     ) -> None:
         self._services = services
         self._runtimes = runtimes
-        self._on_stop = on_stop
         self._timers: dict[str, Callable[[], None]] = {}
         self._unchecked: deque[effects.CheckAgent] = deque()
         """Agents whose code has to be checked."""
@@ -50,10 +49,10 @@ class Performer:
         self._handlers: dict[type, Callable[[Any], None]] = {
             effects.StartAttempt: attempts.begin,
             effects.StopAttempt: attempts.stop,
-            effects.AnswerCall: attempts.answer,
-            effects.ResumeAttempt: attempts.resume,
-            effects.TellAnswer: attempts.tell_answer,
-            effects.TellSteer: attempts.tell_steer,
+            effects.AnswerCall: attempts.deliver,
+            effects.ResumeAttempt: attempts.deliver,
+            effects.TellAnswer: attempts.deliver,
+            effects.TellSteer: attempts.deliver,
             effects.JoinResults: self._join_results,
             effects.CheckOutputs: self._check_outputs,
             effects.ReadText: self._read_text,
@@ -62,16 +61,13 @@ class Performer:
             effects.RestartAgents: self._forget_runtimes,
             effects.DropRuntimes: self._forget_runtimes,
             effects.Acknowledge: orders.acknowledge,
-            effects.StopLoop: self._stop_loop,
+            effects.StopLoop: lambda effect: on_stop(effect.reason),
         }
 
     def perform(self, effect: Effect) -> None:
         """Perform `effect`; the host itself handles `EndRun`."""
         if type(effect) is not effects.EndRun:
             self._handlers[type(effect)](effect)
-
-    def _stop_loop(self, effect: effects.StopLoop) -> None:
-        self._on_stop(effect.reason)
 
     def _start_timer(self, effect: effects.StartTimer) -> None:
         # A timer that is set again replaces the old one, which must not fire as well.

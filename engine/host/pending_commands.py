@@ -135,13 +135,10 @@ class PendingCommands:
         except StoreError as error:
             log.warning("outcomes of commands cannot be written yet: %s", error)
         if self._inbox.has_unwritten:
-            self._later(self._try_again)
+            self._later(self._news.set)
         # Also after a failed write: the inbox keeps those outcomes, and does not offer their rows again.
         self._from_inbox.difference_update(outcome.id for outcome in outcomes)
         self.settled.set()
-
-    def _try_again(self) -> None:
-        self._news.set()
 
     def _settle(
         self, command_id: str, applied: bool, seq: int, reason: str | None, details: dict[str, JsonValue]

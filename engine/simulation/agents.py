@@ -25,8 +25,7 @@ from engine.core.state import State
 from engine.errors import AgentCrashed, AttemptInterrupted, DelegationFailed, ToolRejected
 from engine.runtimes.attempts.pending import Pending
 from engine.runtimes.attempts.work import Work
-from engine.runtimes.base import Factory, Runtime
-from engine.runtimes.code import Code
+from engine.runtimes.base import Factory
 from engine.runtimes.functions.context import Context
 from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.gate import Gate
@@ -124,14 +123,8 @@ def _tool(scene: Scene) -> FunctionTool:
 
 def simulated_runtimes(world: World) -> dict[str, Factory]:
     """Return the factory of the runtimes of a history; agents of a given team keep their time limits."""
-
-    def create_model_agent(spec: AgentSpec, code: Code) -> Runtime:
-        return SimulatedModelAgent(spec, code, world)
-
-    return {
-        SIMULATED: lambda spec, code: SimulatedRuntime(spec, world),
-        **dict.fromkeys(MODEL_TYPES, create_model_agent),
-    }
+    runtimes: dict[str, Factory] = dict.fromkeys(MODEL_TYPES, lambda spec, code: SimulatedModelAgent(spec, code, world))
+    return {SIMULATED: lambda spec, code: SimulatedRuntime(spec, world), **runtimes}
 
 
 def seconds(draw: Random, longest_s: float = MAX_WORK_S) -> float:

@@ -111,16 +111,8 @@ def choose_name(draw: Random, names: Sequence[str]) -> str:
     return draw.choice(names)
 
 
-def _mode(draw: Random, state: State) -> str:
-    return draw.choice([*STRATEGIES, "no_such_mode"])
-
-
 def _mode_choice(*modes: str) -> Callable[[Random, State], str]:
     return lambda draw, state: "no_such_mode" if draw.random() < INVALID_SHARE else draw.choice(modes)
-
-
-def _registry_name(draw: Random, state: State) -> str:
-    return choose_name(draw, list(state.registry))
 
 
 def _seconds(min_s: float = 20.0, max_s: float = 50_000.0) -> Callable[[Random, State], float]:
@@ -147,8 +139,8 @@ DRAW_BY_NAME: dict[str, Callable[[Random, State], Any]] = {
     "task": _task,
     "run": _run,
     "after": lambda draw, state: [_run(draw, state) for _ in range(draw.choice([0, 0, 1, 2]))],
-    "mode": _mode,
-    "registered": _registry_name,
+    "mode": lambda draw, state: draw.choice([*STRATEGIES, "no_such_mode"]),
+    "registered": lambda draw, state: choose_name(draw, list(state.registry)),
     "deadline_s": _seconds(),
     "priority": _choice(0, 0, 1, *range(10), invalid=-1),
     "name": lambda draw, state: draw.choice([*NAMES, "a name", ""]),
@@ -217,9 +209,9 @@ DRAW_BY_FIELD: dict[tuple[str, str], Callable[[Random, State], Any]] = {
     ("Answer", "escalation"): lambda draw, state: choose_name(draw, list(state.escalations)),
     ("Answer", "also"): lambda draw, state: draw.sample([*state.escalations], min(len(state.escalations), 2)),
     ("Undo", "command_id"): lambda draw, state: draw.choice([None, *state.undoable]),
-    ("Steer", "target"): lambda draw, state: _steerable_target(draw, state),
+    ("Steer", "target"): _steerable_target,
     ("Steer", "text"): _choice("look closer", "stop after the next", "a message of several words\n" * 40),
-    ("Abort", "target"): lambda draw, state: _steerable_target(draw, state),
+    ("Abort", "target"): _steerable_target,
     ("RevokeGrant", "grant"): lambda draw, state: choose_name(draw, list(state.grants)),
     ("Answer", "answer"): lambda draw, state: choose_name(
         draw, [option for escalation in state.escalations.values() for option in escalation.options]

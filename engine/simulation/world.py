@@ -121,7 +121,7 @@ class World:
             mishaps: What may happen to the attempt.
         """
         task = await work.task()
-        self.check_inputs(work, task)
+        self.check(When.ON_READ, (work, task))
         key = f"{work.effect.agent} at {preview(task.request, 40)!r} ({task.title[:40]}), attempt {work.effect.attempt}"
         draw = Random(f"{self.plan.seed} {kind} {key}" if kind else f"{self.plan.seed} {key}")
         share = draw.random()
@@ -170,10 +170,6 @@ class World:
         if key not in self.books.started_seq:
             self.report_early_effect(f"{key} begins, and is not on disk")
         self.acting.add(key)
-
-    def check_inputs(self, work: Work, task: Task) -> None:
-        """Check the inputs of an attempt against the journal."""
-        self.check(When.ON_READ, (work, task))
 
     def note_end(self, work: Work) -> None:
         """Note that an agent has left an attempt."""

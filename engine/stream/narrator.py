@@ -4,7 +4,7 @@ It learns the tasks from events alone, and the names of members from its initial
 event (pauses, priorities, due retries) are left out.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -37,6 +37,7 @@ class Narrator:
 
     def __init__(self, state: State) -> None:
         self.run_id = ""
+        self._seq = 0
         self._names: dict[str, str] = {agent.id: agent.name for agent in state.agents.values()}
         self._names |= {supervisor.id: supervisor.name for supervisor in state.supervisors.values()}
         self._places: dict[str, _Place] = {}
@@ -50,12 +51,14 @@ class Narrator:
             if (place := self._places.get(item.speaker.task_id)) is not None:
                 yield _piece_event(item, place, self.run_id)
             return
-        seq, event = item
+        self._seq, event = item
         self._learn_names(event)
         if getattr(event, "run_id", None) == self.run_id or isinstance(event, e.StrategySwitched | e.Steered):
-            handle = _HANDLERS.get(type(event))
-            if handle is not None:
-                yield from handle(self, seq, event)
+            place = self._places.get(getattr(event, "task_id", None) or "")
+            if (handle_task := _TASK_HANDLERS.get(type(event))) is not None and place is not None:
+                yield from handle_task(self, place, event)
+            elif (handle := _HANDLERS.get(type(event))) is not None:
+                yield from handle(self, event)
 
     def _learn_names(self, event: e.Event) -> None:
         if isinstance(event, e.AgentAdded):
@@ -68,31 +71,13 @@ class Narrator:
     def _name(self, member_id: str | None) -> str:
         return self._names.get(member_id or "", member_id or "")
 
-    def _make_event(self, kind: Kind, place: _Place, seq: int, event: Any, **details: Any) -> StreamEvent:
-        return StreamEvent(
-            kind=kind,
-            at_ms=event.at_ms,
-            seq=seq,
-            run_id=self.run_id,
-            task_id=place.task_id,
-            parent_id=place.parent_id,
-            agent_id=place.agent_id,
-            agent=place.agent,
-            depth=place.depth,
-            attempt=details.pop("attempt", place.attempt),
-            event=event,
-            **details,
-        )
+    def _make_event(self, kind: Kind, place: _Place, event: Any, **details: Any) -> StreamEvent:
+        return _stream_event(place, self.run_id, kind=kind, at_ms=event.at_ms, seq=self._seq, event=event, **details)
 
     def _place(self, task_id: str, parent: _Place, title: str, worker_id: str | None, supervisor_id: str) -> None:
+        agent = self._name(worker_id or supervisor_id)
         self._places[task_id] = _Place(
-            task_id,
-            parent.task_id,
-            parent.depth + 1,
-            title,
-            worker_id,
-            self._name(worker_id or supervisor_id),
-            supervisor_id,
+            task_id, parent.task_id, parent.depth + 1, title, worker_id, agent, supervisor_id
         )
 
     def _place_nodes(self, group_id: str, nodes: list[e.NodePlan]) -> None:
@@ -100,91 +85,63 @@ class Narrator:
             for node in nodes:
                 self._place(node.task_id, parent, node.title, node.worker_id, node.supervisor_id)
 
-    def _submitted(self, seq: int, event: e.RunSubmitted) -> Iterator[StreamEvent]:
+    def _submitted(self, event: e.RunSubmitted) -> Iterator[StreamEvent]:
         name = self._name(event.supervisor_id)
         root = _Place(event.root_id, None, 0, "", event.supervisor_id, name, event.supervisor_id)
         self._root = self._places[event.root_id] = root
-        yield self._make_event("started", root, seq, event, arguments=event.request)
+        yield self._make_event("started", root, event, arguments=event.request)
 
-    def _planned(self, seq: int, event: e.GroupPlanned) -> Iterator[StreamEvent]:
+    def _planned(self, place: _Place, event: e.GroupPlanned) -> Iterator[StreamEvent]:
         self._place_nodes(event.task_id, event.nodes)
-        place = self._places.get(event.task_id)
-        if place is not None and place is not self._root:
-            yield self._make_event("task_started", place, seq, event, name=place.title)
+        if place is not self._root:
+            yield self._make_event("task_started", place, event, name=place.title)
 
-    def _grown(self, seq: int, event: e.GroupGrown) -> Iterator[StreamEvent]:
+    def _grown(self, place: _Place, event: e.GroupGrown) -> Iterable[StreamEvent]:
         self._place_nodes(event.task_id, event.added)
-        yield from ()
+        return ()
 
-    def _switched(self, seq: int, event: e.StrategySwitched) -> Iterator[StreamEvent]:
+    def _switched(self, event: e.StrategySwitched) -> Iterable[StreamEvent]:
         for group in event.groups:
             self._place_nodes(group.task_id, group.added)
-        yield from ()
+        return ()
 
-    def _delegated(self, seq: int, event: e.Delegated) -> Iterator[StreamEvent]:
-        if (parent := self._places.get(event.task_id)) is not None:
-            for child in event.children:
-                self._place(child.task_id, parent, child.title, child.worker_id, child.supervisor_id)
-        yield from ()
+    def _delegated(self, place: _Place, event: e.Delegated) -> Iterable[StreamEvent]:
+        for child in event.children:
+            self._place(child.task_id, place, child.title, child.worker_id, child.supervisor_id)
+        return ()
 
-    def _taken(self, seq: int, event: e.ItemTaken) -> Iterator[StreamEvent]:
-        if (place := self._places.get(event.task_id)) is not None:
-            place.agent_id, place.agent = event.supervisor_id, self._name(event.supervisor_id)
-        yield from ()
+    def _taken(self, place: _Place, event: e.ItemTaken) -> Iterable[StreamEvent]:
+        place.agent_id, place.agent = event.supervisor_id, self._name(event.supervisor_id)
+        return ()
 
-    def _returned(self, seq: int, event: e.ItemReturned) -> Iterator[StreamEvent]:
-        if (place := self._places.get(event.task_id)) is not None:
-            yield self._make_event("task_ended", place, seq, event, name=place.title, status="returned")
+    def _returned(self, place: _Place, event: e.ItemReturned) -> Iterator[StreamEvent]:
+        yield self._make_event("task_ended", place, event, name=place.title, status="returned")
 
-    def _began(self, seq: int, event: e.AttemptStarted) -> Iterator[StreamEvent]:
-        if (place := self._places.get(event.task_id)) is not None:
-            place.agent_id, place.attempt = event.agent_id, event.attempt
-            place.agent = self._name(event.agent_id or place.supervisor_id)
-            yield self._make_event("task_started", place, seq, event, name=place.title)
+    def _began(self, place: _Place, event: e.AttemptStarted) -> Iterator[StreamEvent]:
+        place.agent_id, place.attempt = event.agent_id, event.attempt
+        place.agent = self._name(event.agent_id or place.supervisor_id)
+        yield self._make_event("task_started", place, event, name=place.title)
 
-    def _stepped(self, seq: int, event: e.StepRecorded) -> Iterator[StreamEvent]:
-        if (place := self._places.get(event.task_id)) is not None:
-            yield self._make_event(
-                "step",
-                place,
-                seq,
-                event,
-                attempt=event.attempt,
-                name=event.name,
-                arguments=event.input,
-                result=event.output,
-                usage=event.usage,
-                status="done",
-            )
+    def _stepped(self, place: _Place, event: e.StepRecorded) -> Iterator[StreamEvent]:
+        step = {"name": event.name, "arguments": event.input, "result": event.output, "usage": event.usage}
+        yield self._make_event("step", place, event, attempt=event.attempt, status="done", **step)
 
-    def _model_failed(self, seq: int, event: e.ModelFailed) -> Iterator[StreamEvent]:
-        if (place := self._places.get(event.task_id)) is not None:
-            yield self._make_event(
-                "step",
-                place,
-                seq,
-                event,
-                attempt=event.attempt,
-                name=event.model,
-                text=event.error,
-                usage=event.usage,
-                status="failed",
-            )
+    def _model_failed(self, place: _Place, event: e.ModelFailed) -> Iterator[StreamEvent]:
+        failure = {"name": event.model, "text": event.error, "usage": event.usage}
+        yield self._make_event("step", place, event, attempt=event.attempt, status="failed", **failure)
 
-    def _ended(self, seq: int, event: Any) -> Iterator[StreamEvent]:
-        if (place := self._places.get(event.task_id)) is not None:
-            yield self._make_event(
-                "task_ended",
-                place,
-                seq,
-                event,
-                attempt=event.attempt,
-                name=place.title,
-                result=getattr(event, "output", getattr(event, "partial", None)),
-                text=self._reason_of(event),
-                usage=getattr(event, "usage", None),
-                status=_STATUS[type(event)],
-            )
+    def _ended(self, place: _Place, event: Any) -> Iterator[StreamEvent]:
+        yield self._make_event(
+            "task_ended",
+            place,
+            event,
+            attempt=event.attempt,
+            name=place.title,
+            result=getattr(event, "output", getattr(event, "partial", None)),
+            text=self._reason_of(event),
+            usage=getattr(event, "usage", None),
+            status=_STATUS[type(event)],
+        )
 
     def _reason_of(self, event: Any) -> str:
         """Return the error of an attempt, or the reason for which it was stopped."""
@@ -193,74 +150,49 @@ class Narrator:
             return ""
         return getattr(event, "error", None) or getattr(event, "limit", None) or reason
 
-    def _group_ended(self, seq: int, event: e.GroupEnded) -> Iterator[StreamEvent]:
-        place = self._places.get(event.task_id)
-        if place is not None and place is not self._root:
-            yield self._make_event(
-                "task_ended",
-                place,
-                seq,
-                event,
-                name=place.title,
-                result=event.output,
-                text=event.error or "",
-                status=event.status.value,
-            )
+    def _group_ended(self, place: _Place, event: e.GroupEnded) -> Iterator[StreamEvent]:
+        if place is not self._root:
+            end = {"result": event.output, "text": event.error or "", "status": event.status.value}
+            yield self._make_event("task_ended", place, event, name=place.title, **end)
 
-    def _never_begun(self, seq: int, event: e.TaskFailed | e.TaskSkipped) -> Iterator[StreamEvent]:
-        """Yield the end of a task without attempts; otherwise the end of its last attempt was reported as the end."""
-        place = self._places.get(event.task_id)
-        if place is not None and not place.attempt and place is not self._root:
-            status, why = ("failed", event.error) if isinstance(event, e.TaskFailed) else ("skipped", event.reason)
-            yield self._make_event("task_ended", place, seq, event, name=place.title, text=why, status=status)
+    def _never_begun(self, place: _Place, event: e.TaskFailed | e.TaskSkipped) -> Iterator[StreamEvent]:
+        status, why = ("failed", event.error) if isinstance(event, e.TaskFailed) else ("skipped", event.reason)
+        return self._end_unbegun([event.task_id], event, why, status)
 
-    def _cancelled(self, seq: int, event: e.CancelRequested) -> Iterator[StreamEvent]:
-        return self._stop_tasks(seq, event, event.cancelled, event.stopping, event.reason)
+    def _cancelled(self, event: e.CancelRequested) -> Iterator[StreamEvent]:
+        self._reasons |= dict.fromkeys(event.stopping, event.reason)
+        return self._end_unbegun(event.cancelled, event, event.reason, "cancelled")
 
-    def _exceeded(self, seq: int, event: e.DeadlinePassed | e.BudgetExhausted) -> Iterator[StreamEvent]:
-        return self._stop_tasks(seq, event, event.ended, event.stopping, event.error)
+    def _exceeded(self, event: e.DeadlinePassed | e.BudgetExhausted) -> Iterator[StreamEvent]:
+        self._reasons |= dict.fromkeys(event.stopping, event.error)
+        return self._end_unbegun(event.ended, event, event.error, "cancelled")
 
-    def _stop_tasks(
-        self, seq: int, event: e.Event, ended_ids: list[str], stopping: list[str], reason: str
-    ) -> Iterator[StreamEvent]:
-        """Note why attempts stop, and yield the ends of tasks without attempts."""
-        self._reasons |= dict.fromkeys(stopping, reason)
-        for task_id in ended_ids:
+    def _end_unbegun(self, task_ids: list[str], event: e.Event, why: str, status: str) -> Iterator[StreamEvent]:
+        """Yield the ends of tasks without attempts; for others, the end of the last attempt is reported as the end."""
+        for task_id in task_ids:
             place = self._places.get(task_id)
             if place is not None and not place.attempt and place is not self._root:
-                yield self._make_event(
-                    "task_ended", place, seq, event, name=place.title, text=reason, status="cancelled"
-                )
+                yield self._make_event("task_ended", place, event, name=place.title, text=why, status=status)
 
-    def _asked(self, seq: int, event: e.Escalated) -> Iterator[StreamEvent]:
+    def _asked(self, event: e.Escalated) -> Iterator[StreamEvent]:
         place = self._places.get(event.task_id or "", self._root)
         if place is not None:
             options: list[Any] = list(event.options)
-            yield self._make_event("asked", place, seq, event, text=event.question, name=event.kind, arguments=options)
+            yield self._make_event("asked", place, event, text=event.question, name=event.kind, arguments=options)
 
-    def _steered(self, seq: int, event: e.Steered) -> Iterator[StreamEvent]:
+    def _steered(self, event: e.Steered) -> Iterator[StreamEvent]:
         for place in [self._places[task_id] for task_id in event.tasks if task_id in self._places]:
-            yield self._make_event("steered", place, seq, event, text=event.text, name=event.sender)
+            yield self._make_event("steered", place, event, text=event.text, name=event.sender)
 
-    def _finished(self, seq: int, event: e.RunFinished) -> Iterator[StreamEvent]:
+    def _finished(self, event: e.RunFinished) -> Iterator[StreamEvent]:
         if self._root is not None:
-            yield self._make_event(
-                "completed",
-                self._root,
-                seq,
-                event,
-                result=event.output,
-                usage=event.figures.usage,
-                text=event.error or "",
-                status=event.status.value,
-            )
+            end = {"result": event.output, "text": event.error or "", "status": event.status.value}
+            yield self._make_event("completed", self._root, event, usage=event.figures.usage, **end)
 
 
-_HANDLERS: dict[type, Callable[[Narrator, int, Any], Iterator[StreamEvent]]] = {
-    e.RunSubmitted: Narrator._submitted,
+_TASK_HANDLERS: dict[type, Callable[[Narrator, _Place, Any], Iterable[StreamEvent]]] = {
     e.GroupPlanned: Narrator._planned,
     e.GroupGrown: Narrator._grown,
-    e.StrategySwitched: Narrator._switched,
     e.Delegated: Narrator._delegated,
     e.ItemTaken: Narrator._taken,
     e.ItemReturned: Narrator._returned,
@@ -276,6 +208,11 @@ _HANDLERS: dict[type, Callable[[Narrator, int, Any], Iterator[StreamEvent]]] = {
     e.GroupEnded: Narrator._group_ended,
     e.TaskFailed: Narrator._never_begun,
     e.TaskSkipped: Narrator._never_begun,
+}
+"""Handlers of events about a task that has a place in the tree."""
+_HANDLERS: dict[type, Callable[[Narrator, Any], Iterable[StreamEvent]]] = {
+    e.RunSubmitted: Narrator._submitted,
+    e.StrategySwitched: Narrator._switched,
     e.CancelRequested: Narrator._cancelled,
     e.DeadlinePassed: Narrator._exceeded,
     e.BudgetExhausted: Narrator._exceeded,
@@ -294,21 +231,12 @@ _STATUS: dict[type, str] = {
 
 
 def _piece_event(piece: Piece, place: _Place, run_id: str) -> StreamEvent:
-    kind: Any = piece.kind
-    is_start = kind == "tool_started"
-    return StreamEvent(
-        kind=kind,
-        at_ms=piece.at_ms,
-        seq=None,
-        run_id=run_id,
-        task_id=place.task_id,
-        parent_id=place.parent_id,
-        agent_id=place.agent_id,
-        agent=place.agent,
-        depth=place.depth,
-        attempt=piece.speaker.attempt,
-        text=piece.text,
-        name=piece.name,
-        arguments=piece.value if is_start else None,
-        result=None if is_start else piece.value,
-    )
+    value = {"arguments" if piece.kind == "tool_started" else "result": piece.value}
+    text: dict[str, Any] = {"attempt": piece.speaker.attempt, "text": piece.text, "name": piece.name}
+    return _stream_event(place, run_id, kind=piece.kind, at_ms=piece.at_ms, seq=None, **text, **value)
+
+
+def _stream_event(place: _Place, run_id: str, **fields: Any) -> StreamEvent:
+    """Return a stream event about the task of a place; `fields` come first."""
+    shared = {name: getattr(place, name) for name in ("task_id", "parent_id", "agent_id", "agent", "depth", "attempt")}
+    return StreamEvent(run_id=run_id, **{**shared, **fields})

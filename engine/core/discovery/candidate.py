@@ -121,7 +121,7 @@ def _profile(
     phrases = frozenset(" ".join(claim) for claim in specialty_stems)
     parts = frozenset(stem for claim in specialty_stems if len(claim) > 1 for stem in claim)
     texts = frozenset(stems(description[:MAX_DESCRIPTION_CHARS]))
-    texts |= {stem for tool in tools for stem in identifier_stems(_last_part(tool))}
+    texts |= {stem for tool in tools for stem in identifier_stems(tool.replace(":", ".").rpartition(".")[2])}
     names = name_words | category_words
     claims = (frozenset(name_stems) | frozenset(stems(name)), category_words, *map(frozenset, specialty_stems))
     return Profile(
@@ -133,7 +133,3 @@ def _profile(
         claims=tuple(claim for claim in claims if claim),
         every=names | parts | texts | {whole for whole in phrases if " " not in whole},
     )
-
-
-def _last_part(tool: str) -> str:
-    return tool.rpartition(":")[2].rpartition(".")[2]

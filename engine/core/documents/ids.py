@@ -63,10 +63,6 @@ def _split_queue_key(key: str) -> tuple[str, str, str]:
     return kind, owner, f"{plus}{depth}" + "".join(f":{part}" for part in capability)
 
 
-def _map_queue_keys(values: list[str], new_id: NewId) -> list[str]:
-    return [_map_queue_key(value, new_id) for value in values]
-
-
 def _queue_owners(keys: Iterable[str | None]) -> Iterator[str]:
     return (_split_queue_key(key)[1] for key in _without_none(keys))
 
@@ -143,7 +139,11 @@ FIELDS: dict[str, dict[str, Ids]] = {
         "id": Ids(letters="a"),
         "supervisor_id": Ids(letters="s"),
         "insights": _list_of("m"),
-        "queues": Ids(letters="sa", map_ids=_map_queue_keys, ids_in=lambda values: _queue_owners(_flattened(values))),
+        "queues": Ids(
+            letters="sa",
+            map_ids=lambda keys, new_id: [_map_queue_key(key, new_id) for key in keys],
+            ids_in=lambda values: _queue_owners(_flattened(values)),
+        ),
     },
     "queues": {"key": _QUEUE, "supervisor_id": Ids(letters="s"), "agents": _list_of("a")},
     "runs": {

@@ -254,11 +254,7 @@ def _code(a: _Side, b: _Side) -> Iterator[Difference]:
     was, now = a.state.trusted, b.state.trusted
     for reference in {**was, **now}:
         pair = was.get(reference), now.get(reference)
-        yield from _compare("code", (a, b), pair, _code_fields, id=reference, name=reference)
-
-
-def _code_fields(_: _Side, sha256: str) -> Fields:
-    return {"sha256": sha256}
+        yield from _compare("code", (a, b), pair, lambda _, sha256: {"sha256": sha256}, id=reference, name=reference)
 
 
 def _runs(a: _Side, b: _Side) -> Iterator[Difference]:

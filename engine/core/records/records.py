@@ -121,11 +121,7 @@ def facts_of(base: type[T], names: Mapping[str, object]) -> tuple[type[T], ...]:
     return tuple(cls for cls in classes if issubclass(cls, _Fact) and issubclass(cls, base))
 
 
-def _fields_of(cls: Any) -> tuple[FieldInfo, ...]:
-    return msgspec.structs.fields(cls)
-
-
-fields: Callable[[Any], tuple[FieldInfo, ...]] = cache(_fields_of)
+fields: Callable[[Any], tuple[FieldInfo, ...]] = cache(msgspec.structs.fields)
 """Returns the fields of a class of records, with types and defaults."""
 
 

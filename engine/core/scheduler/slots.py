@@ -113,15 +113,11 @@ class Occupancy(Protocol):
     """Processes in use under roots that set no limit."""
 
 
-def _offers_of(schedule: Occupancy, supervisor_id: str | None) -> Ranking:
-    return schedule.roots if supervisor_id is None else schedule.slots[supervisor_id].offers
-
-
 def update_offer(state: State, schedule: Occupancy, supervisor: Supervisor) -> None:
     """Update the offer of `supervisor` to its parent, and so on up to the root."""
     while True:
         best = schedule.slots[supervisor.id].first(supervisor)
-        offers = _offers_of(schedule, supervisor.parent_id)
+        offers = schedule.roots if supervisor.parent_id is None else schedule.slots[supervisor.parent_id].offers
         previous_order = offers.ranks.get(supervisor.id)
         order = None if best is None else (_rank_at_parent(state, schedule, supervisor, best), best[1], best[2])
         # The offers above stay the same too. This keeps an update O(1) in the usual case, however deep the tree is.

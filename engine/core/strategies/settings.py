@@ -73,7 +73,7 @@ def member(where: str, value: JsonValue, members: Sequence[str]) -> None:
     """Check that a value is the name of a member."""
     text(where, value, members)
     if members and value not in members:
-        hint = did_you_mean(nearest(str(value), members, 1), _list_members(members))
+        hint = did_you_mean(nearest(str(value), members, 1), f"there are {', '.join(members[:12])}")
         raise Refused(f"{where}: no member {value!r:.60}; {hint}")
 
 
@@ -101,10 +101,6 @@ def check_unique(where: str, names: Iterable[JsonValue]) -> None:
         if name in unique_names:
             raise Refused(f"{where}: {name!r} occurs twice")
         unique_names.append(name)
-
-
-def _list_members(members: Sequence[str]) -> str:
-    return f"there are {', '.join(members[:12])}"
 
 
 def strings(value: JsonValue) -> list[str]:

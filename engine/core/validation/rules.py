@@ -276,16 +276,12 @@ def _is_unicode(value: str) -> bool:
     return True
 
 
-def _bool_rule(bounds: Within) -> ValueRule:
-    return _instance_rule(bool, "True or False")
-
-
 def _none_rule(bounds: Within) -> ValueRule:
     return _instance_rule(types.NoneType, "None")
 
 
 _SCALAR_RULES: dict[Any, Callable[[Within], ValueRule]] = {
-    bool: _bool_rule,
+    bool: lambda bounds: _instance_rule(bool, "True or False"),
     int: _integer_rule,
     float: _float_rule,
     str: _text_rule,

@@ -80,17 +80,13 @@ def _histories(books: ShadowLedger, done: events.CommandApplied, place: int) -> 
                 continue
             history.append((at, value))
             # The last event of the kind before `CommandApplied` is the command's own.
-            if at < place and not _is_first(event):
+            if at < place and not isinstance(event, events.AgentAdded | events.SupervisorAdded | events.RunSubmitted):
                 own = {*own, subject} if at == own_at else {subject}
                 own_at = at
     if done.command in SWAPS:
         results: Any = done.result.get("agents") or [done.result]
         own = {str(result["agent_id"]) for result in results}
     return own, histories
-
-
-def _is_first(event: events.Event) -> bool:
-    return isinstance(event, events.AgentAdded | events.SupervisorAdded | events.RunSubmitted)
 
 
 def _pause_changes(event: Any, histories: dict[str, Any]) -> Iterator[tuple[str, Any]]:

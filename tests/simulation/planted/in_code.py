@@ -28,7 +28,7 @@ from tests.simulation.planted.planting import Bug, Patch, planted, rewrite
 
 
 def _answers_that_get_lost(patch: Patch) -> None:
-    patch.setattr(Attempts, "answer", lambda self, effect: None)
+    rewrite(patch, Attempts.deliver, "work.delegations.accept_outcomes(effect)", "pass")
 
 
 def _a_stale_token(patch: Patch) -> None:
@@ -99,7 +99,7 @@ def _steps_are_taken_again(patch: Patch) -> None:
 BUGS: list[Bug] = [
     planted(
         "answers never reach who asked",
-        Attempts.answer,
+        Attempts.deliver,
         _answers_that_get_lost,
         engine.whatever_can_move_has_moved,
     ),

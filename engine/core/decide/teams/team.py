@@ -154,17 +154,14 @@ def resume_decision(subject: Agent | Supervisor | Run, events: list[Event]) -> D
     if isinstance(subject, Run):
         refuse_unless(subject.paused, f"run {subject.id} is not paused")
         return Decided(events=[RunResumed(run_id=subject.id)], summary=f"resumed run {subject.id}")
-    spent = "" if subject.exhausted is None else f": {subject.exhausted}; {_resume_hint(subject)}"
+    hint = "answer the question about it" if subject.held else "raise its limits"
+    spent = "" if subject.exhausted is None else f": {subject.exhausted}; {hint}"
     refuse_unless(subject.paused or bool(events), f"{subject.name} is not paused{spent}")
     if subject.paused and isinstance(subject, Agent):
         events.append(AgentResumed(agent_id=subject.id))
     elif subject.paused:
         events.append(SupervisorResumed(supervisor_id=subject.id))
     return Decided(events=events, summary=f"resumed {subject.name}")
-
-
-def _resume_hint(member: Agent | Supervisor) -> str:
-    return "answer the question about it" if member.held else "raise its limits"
 
 
 def find_pausable(state: State, target: str) -> Agent | Supervisor | Run:
@@ -236,14 +233,10 @@ def _is_evictable(state: State, supervisor: Supervisor, agent: Agent, busy_queue
     if agent.running or agent.parked or agent.stuck or agent.removing is not None:
         return False
     busy_keys = [key for key in agent.queues if key in busy_queues]
-    if own_queue(agent.id) in busy_queues or any(_is_sole_agent(state, key, agent) for key in busy_keys):
+    if own_queue(agent.id) in busy_queues or any(state.queues[key].agents == [agent.id] for key in busy_keys):
         return False
     named = (supervisor.aggregator, supervisor.default_agent, supervisor.options.lead, *(supervisor.participants or ()))
     return agent.name not in named
-
-
-def _is_sole_agent(state: State, key: str, agent: Agent) -> bool:
-    return state.queues[key].agents == [agent.id]
 
 
 def change_capabilities(state: State, command: commands.ChangeCapabilities, ctx: DecisionContext) -> Decided:

@@ -211,10 +211,6 @@ def _is_paused(state: State, inverse: commands.Pause | commands.Resume) -> JsonV
     return target.paused if isinstance(target, Run | Agent | Supervisor) else None
 
 
-def _priorities(state: State, inverse: commands.SetPriority) -> JsonValue:
-    return _common_priority(state, find_work(state, inverse.target))
-
-
 def _place(state: State, inverse: commands.Move) -> JsonValue:
     return parent_id_of(find_member(state, inverse.target))
 
@@ -258,7 +254,7 @@ _VALUE_READERS: dict[type, Callable[[State, Any], JsonValue]] = {
     commands.RollbackAgents: _specs,
     commands.Pause: _is_paused,
     commands.Resume: _is_paused,
-    commands.SetPriority: _priorities,
+    commands.SetPriority: lambda state, inverse: _common_priority(state, find_work(state, inverse.target)),
     commands.SetDeadline: _current_due,
     commands.Move: _place,
     commands.ChangeSupervisor: _current_settings,

@@ -44,7 +44,7 @@ class MemberChange:
 def describe_change(change: MemberChange) -> str:
     """Return a change in words, in one line."""
     where = f" → {change.to}" if change.to is not None else ""
-    differences = ", ".join(map(_describe_difference, change.fields))
+    differences = ", ".join(f"{field.field} {_shorten(field.was)} → {_shorten(field.now)}" for field in change.fields)
     details = f": {differences}" if differences else ""
     since = "" if change.since is None else f" ({_SINCE[change.since]})"
     return f"{change.change} {change.path}{where}{details}{since}"
@@ -52,10 +52,6 @@ def describe_change(change: MemberChange) -> str:
 
 _SINCE = {"declared": "changed since it was declared; set back", "current": "changed since it was declared; left so"}
 _MAX_VALUE_CHARS = 40
-
-
-def _describe_difference(difference: FieldDifference) -> str:
-    return f"{difference.field} {_shorten(difference.was)} → {_shorten(difference.now)}"
 
 
 def _shorten(value: JsonValue) -> str:
