@@ -65,7 +65,7 @@ def quarterdeck(ctx: click.Context, readonly: bool, place: str | None) -> int:
     if ctx.invoked_subcommand is not None:
         if readonly or place is not None:
             option = "--readonly" if readonly else "--open"
-            fail("usage", f"{option} is for the dashboard", "leave out the command, or the option", WRONG_USAGE)
+            fail("usage", f"{option} is for the dashboard", "leave out the command, or the option")
         return DONE
     from dashboard.cli.screen import open_chosen_dashboard
 
@@ -161,11 +161,9 @@ def failure_of(error: BaseException) -> CommandFailure:
     if isinstance(error, OSError):
         text = error.strerror or str(error)
         if error.filename is None and error.errno in (errno.ENOSPC, errno.EIO):  # what has no name is a standard stream
-            return CommandFailure(
-                "os_error", f"what is to be printed cannot be written ({text})", "print it elsewhere", WRONG_USAGE
-            )
+            return CommandFailure("os_error", f"what is to be printed cannot be written ({text})", "print it elsewhere")
         where = f": {error.filename}" if error.filename else ""
-        return CommandFailure("os_error", f"{text}{where}", "", WRONG_USAGE)
+        return CommandFailure("os_error", f"{text}{where}")
     first = (str(error).splitlines() or [""])[0]
     text = f"this is a defect in quarterdeck: {type(error).__name__}: {first}"
     return CommandFailure("internal_error", text, "the same with --debug shows where", WORK_FAILED)
@@ -218,5 +216,4 @@ def check_packages() -> None:
                 "shadowed",
                 f"{origin or f'something named {name!r}'} takes the place of quarterdeck's own package {name!r}",
                 "start it with the command 'quarterdeck', take that folder out of PYTHONPATH, or rename it",
-                WRONG_USAGE,
             )

@@ -12,7 +12,7 @@ import click
 
 from dashboard.clean import clean
 from dashboard.cli.database import check_database, database_of, team_fields, team_in
-from dashboard.cli.printing.output import DONE, WRONG_USAGE, CommandFailure, emit, fail, quoted, say
+from dashboard.cli.printing.output import DONE, CommandFailure, emit, fail, quoted, say
 from dashboard.cli.sending import perform
 from dashboard.cli.trust import allow_code, trust_list
 from dashboard.engines.process import bound_engine, is_alive
@@ -44,9 +44,9 @@ def export(ctx: click.Context, file: Path, *, history: bool, force: bool, only: 
     try:
         exported = export_archive(db, file, history=history, overwrite=force, only=only)
     except Refused as error:
-        fail(error.code, error.reason, "", WRONG_USAGE)
+        fail(error.code, error.reason)
     except ExportRefused as error:
-        fail("export_refused", str(error), "", WRONG_USAGE)
+        fail("export_refused", str(error))
     fields = {name: getattr(exported, name) for name in ("path", "bytes", "seq", "state_sha256")}
     body = {"v": 1, "kind": "export", **fields, **team_fields(db)}
     text = "exported" if only is None else f"exported {only}"
@@ -74,7 +74,7 @@ def import_(ctx: click.Context, file: Path, *, dry_run: bool, trust: bool) -> in
     try:
         plan = plan_import(file, db, trust_list())
     except ImportRefused as error:
-        fail("import_refused", str(error), "", WRONG_USAGE)
+        fail("import_refused", str(error))
     if dry_run:
         emit(ctx, _body(db, plan, dry_run=True), _lines(file, plan))
         return DONE

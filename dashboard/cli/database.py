@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from dashboard.clean import clean
-from dashboard.cli.printing.output import WRONG_USAGE, CommandFailure, OutputSettings, fail, is_interactive, quoted, say
+from dashboard.cli.printing.output import CommandFailure, OutputSettings, fail, is_interactive, quoted, say
 from dashboard.engines.process import is_alive
 from dashboard.reading.databases import DatabaseInfo, databases, databases_in, folders_to_search
 from dashboard.user.typed_paths import path_typed
@@ -181,7 +181,7 @@ def _fail_to_choose(running: list[DatabaseInfo], usable: list[DatabaseInfo]) -> 
         fail("no_database", "there is no team yet", hint)
     reason = f"{pluralize(len(running), 'engine is', 'engines are')} at work" if running else "no engine is at work"
     listed = [_listed(database.path, database.state) for database in (running or usable)]
-    fail("which_database", f"{reason}; say which with --db FILE:", "", WRONG_USAGE, details=listed)
+    fail("which_database", f"{reason}; say which with --db FILE:", details=listed)
 
 
 def _listed(db: Path, *details: str) -> str:

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, ExitStack
 import click
 
 from dashboard.cli.database import database_of
-from dashboard.cli.printing.output import DONE, WRONG_USAGE, emit, fail
+from dashboard.cli.printing.output import DONE, emit, fail
 from dashboard.cli.printing.times import seq_of
 from dashboard.user.typed_paths import exists, path_typed
 from dashboard.views.changes.differences import MAX_SHOWN, difference_lines
@@ -36,7 +36,7 @@ def diff(ctx: click.Context, a: str, b: str, *, show_all: bool) -> int:
             moment, other = (stack.enter_context(_open_side(ctx, side)) for side in (a, b))
             differences = compare_moments(moment, other)
         except ImportRefused as refused:
-            fail("import_refused", str(refused), "", WRONG_USAGE)
+            fail("import_refused", str(refused))
     body = {
         "v": 1,
         "kind": "diff",
@@ -54,7 +54,7 @@ def _open_side(ctx: click.Context, side: str) -> AbstractContextManager[Moment]:
         named, _, when = side.rpartition("@")
         path = path_typed(named) if named else database_of(ctx, changes=False)
     if not exists(path):
-        fail("no_database", f"there is no file {str(path)!r}", "A and B are paths, or @SEQ", WRONG_USAGE)
+        fail("no_database", f"there is no file {str(path)!r}", "A and B are paths, or @SEQ")
     return open_moment(path, (lambda reader: seq_of(reader, when)) if when else None)
 
 

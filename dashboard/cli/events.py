@@ -15,7 +15,7 @@ from dashboard.clean import clean
 from dashboard.cli.database import database_of
 from dashboard.cli.group import nearest
 from dashboard.cli.printing.filtering import check_filter, filter_option
-from dashboard.cli.printing.output import DONE, WRONG_USAGE, OutputSettings, fail, say, write_json, write_lines
+from dashboard.cli.printing.output import DONE, OutputSettings, fail, say, write_json, write_lines
 from dashboard.cli.printing.times import now_in, seq_of
 from dashboard.interrupts import Stop, no_interrupt_lost
 from dashboard.reading.event_search import SearchQuery
@@ -193,7 +193,7 @@ def _kinds_named(kinds: tuple[str, ...]) -> list[str] | None:
         if kind.partition(".")[0] not in KINDS:
             nearest_kind = nearest(kind, KINDS)
             hint = f"did you mean {nearest_kind}?" if nearest_kind else f"there are {', '.join(sorted(KINDS))}"
-            fail("usage", f"there is no kind of event {kind!r}", hint, WRONG_USAGE)
+            fail("usage", f"there is no kind of event {kind!r}", hint)
     return list(kinds)
 
 
@@ -204,18 +204,18 @@ def _agent_id(reader: Reader, state: State, name: str | None) -> str | None:
     try:
         return find_agent(state, name).id
     except AmbiguousName as refused:
-        fail(refused.code, refused.reason, "", WRONG_USAGE)
+        fail(refused.code, refused.reason)
     except UnknownAgent as refused:
         agent_id = id_in(name)
         if reader.records(0, 1, agent_id=agent_id):
             return agent_id
         added = events_of(reader.records(0, _PAGE, kinds=("agent_added",), value=name))
         former_ids = [event.agent_id for event in added if isinstance(event, AgentAdded) and event.name == name]
-        return former_ids[-1] if former_ids else fail(refused.code, refused.reason, "", WRONG_USAGE)
+        return former_ids[-1] if former_ids else fail(refused.code, refused.reason)
 
 
 def _run_id(reader: Reader, name: str | None) -> str | None:
     run_id = None if name is None else id_in(name)
     if run_id is not None and not reader.records(0, 1, run_id=run_id):
-        fail("unknown_work", f"there is no run {name!r}", "list them with: quarterdeck runs", WRONG_USAGE)
+        fail("unknown_work", f"there is no run {name!r}", "list them with: quarterdeck runs")
     return run_id

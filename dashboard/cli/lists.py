@@ -16,7 +16,7 @@ from dashboard.cli.database import database_of, team_fields
 from dashboard.cli.printing.filtering import check_filter, filter_option
 from dashboard.cli.printing.items import Item, agent_item, run_item, supervisor_item, task_item
 from dashboard.cli.printing.listings import make_table
-from dashboard.cli.printing.output import WRONG_USAGE, TextTable, emit, fail
+from dashboard.cli.printing.output import TextTable, emit, fail
 from dashboard.cli.printing.times import now_in
 from dashboard.engines.process import doubt_of
 from dashboard.views.agents import COLUMNS as AGENT_COLUMNS
@@ -176,7 +176,7 @@ def agents(ctx: click.Context, under: str | None, row_filter: Filter, *, by_cate
     try:
         supervisor = find_supervisor(state, under) if under is not None else None
     except Refused as refused:
-        fail(refused.code, refused.reason, "", WRONG_USAGE)
+        fail(refused.code, refused.reason)
     counts = make_digest(state, working=look.working)
     matching_agents = [
         agent for agent in state.agents.values() if supervisor is None or agent.supervisor_id == supervisor.id
@@ -247,9 +247,9 @@ def _lines(
 def _finished_run(look: _TeamReading, run_id: str) -> RunSummary:
     summary = look.state.summary(run_id) or finished_run(look.reader, run_id)
     if summary is None:
-        fail("unknown_work", f"there is no run {run_id!r}", "list them with: quarterdeck runs", WRONG_USAGE)
+        fail("unknown_work", f"there is no run {run_id!r}", "list them with: quarterdeck runs")
     if not summary.seq:
-        fail("unknown_work", f"the tasks of {run_id} stayed in the journal it was imported from", "", WRONG_USAGE)
+        fail("unknown_work", f"the tasks of {run_id} stayed in the journal it was imported from")
     return summary
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dashboard.cli.fields import built, takes
-from dashboard.cli.printing.output import REFUSED, WRONG_USAGE, fail
+from dashboard.cli.printing.output import REFUSED, fail
 from dashboard.cli.sending import Sending, change, plain
 from engine.core import commands
 from engine.core.commands import Command
@@ -72,9 +72,9 @@ def swap(
     Several agents get the same spec, as one change: all of them, or none.
     """
     if (replacement is None) == (file is None):
-        fail("usage", "say what with", "either --with SPEC|FILE for the agents named, or --from FILE", WRONG_USAGE)
+        fail("usage", "say what with", "either --with SPEC|FILE for the agents named, or --from FILE")
     if replacement is not None and not agents:
-        fail("usage", "say which agent", "quarterdeck swap AGENT --with SPEC", WRONG_USAGE)
+        fail("usage", "say which agent", "quarterdeck swap AGENT --with SPEC")
     failures, tasks = _parse_probation(rollback_after)
 
     def swap_of(agent: str, *, spec: AgentSpec | None = None, registered: str | None = None) -> commands.SwapAgent:
@@ -96,7 +96,7 @@ def swap(
         _ensure_granted(sending(), spec_file, trust=trust)
         if replacement is not None and len(spec_file.agents) != 1:
             text = f"{replacement} has {len(spec_file.agents)} agents"
-            fail("usage", text, "--with takes a file with one agent; --from takes one with several", WRONG_USAGE)
+            fail("usage", text, "--with takes a file with one agent; --from takes one with several")
         if replacement is not None:
             swaps = [swap_of(agent, spec=spec_file.agents[0]) for agent in agents]
         elif agents:
@@ -106,7 +106,7 @@ def swap(
         else:
             swaps = [swap_of(spec.name, spec=spec) for spec in spec_file.agents]
         if not swaps:
-            fail("usage", f"{file} has none of these agents", "leave the names out to swap all of them", WRONG_USAGE)
+            fail("usage", f"{file} has none of these agents", "leave the names out to swap all of them")
     return swaps[0] if len(swaps) == 1 else commands.SwapAgents(swaps=swaps)
 
 
@@ -127,9 +127,9 @@ def _parse_probation(text: str | None) -> tuple[int | None, int]:
         return None, 10
     failures, _, tasks = text.partition("/")
     if not (failures.isascii() and failures.isdigit() and int(failures) > 0):
-        fail("usage", f"{text!r} is not N/M", "such as 2/10: back when 2 of the first 10 tasks fail", WRONG_USAGE)
+        fail("usage", f"{text!r} is not N/M", "such as 2/10: back when 2 of the first 10 tasks fail")
     if tasks and not (tasks.isascii() and tasks.isdigit() and int(tasks) >= int(failures)):
-        fail("usage", f"{text!r}: M must be at least N", "such as 2/10", WRONG_USAGE)
+        fail("usage", f"{text!r}: M must be at least N", "such as 2/10")
     return int(failures), int(tasks or 10)
 
 
@@ -151,7 +151,7 @@ def rollback(agents: tuple[str, ...], *, mode: str, generation: int | None) -> C
 def capability(**values: object) -> Command:
     """Change what AGENT is able to do, while it works."""
     if not values["add"] and not values["remove"]:
-        fail("usage", "nothing to change", "say --add WORD or --remove WORD", WRONG_USAGE)
+        fail("usage", "nothing to change", "say --add WORD or --remove WORD")
     return built(commands.ChangeCapabilities, values)
 
 
@@ -187,7 +187,7 @@ def replace(sending: Callable[[], Sending], supervisor: str, file: Path, *, mode
     """Make what is under SUPERVISOR like the team file FILE: swap what differs, add what is new, remove the rest."""
     spec_file = _read(file)
     if spec_file.team is None:
-        fail("usage", f"{file} is not a team file", "it begins with 'version: 1' and has a supervisor", WRONG_USAGE)
+        fail("usage", f"{file} is not a team file", "it begins with 'version: 1' and has a supervisor")
     _ensure_granted(sending(), spec_file, trust=trust)
     return commands.ReplaceTeam(supervisor=supervisor, team=spec_file.team, mode=mode)
 
@@ -197,7 +197,7 @@ def replace(sending: Callable[[], Sending], supervisor: str, file: Path, *, mode
 def set_(**values: object) -> Command:
     """Change what SUPERVISOR allows; what is not named stays."""
     if all(value is None for name, value in values.items() if name != "supervisor"):
-        fail("usage", "nothing to change", "see: quarterdeck set --help", WRONG_USAGE)
+        fail("usage", "nothing to change", "see: quarterdeck set --help")
     return built(commands.ChangeSupervisor, values)
 
 

@@ -10,7 +10,7 @@ import anyio
 import click
 
 from dashboard.cli.database import database_of
-from dashboard.cli.printing.output import DONE, WORK_FAILED, WRONG_USAGE, TextTable, emit, fail
+from dashboard.cli.printing.output import DONE, WORK_FAILED, TextTable, emit, fail
 from dashboard.cli.replay_with_model import one_line, rerun_with_model
 from dashboard.cli.trust import trust_list
 from dashboard.reading.replayed import describe_replay
@@ -40,16 +40,16 @@ def replay(
     options = (with_model, step, into)
     if any(option is not None for option in options):
         if with_model is None or step is None or into is None:
-            fail("usage", "--with-model, --from and --into belong together", "give all three", WRONG_USAGE)
+            fail("usage", "--with-model, --from and --into belong together", "give all three")
         return rerun_with_model(ctx, db, run_id, model=with_model, step=step, into=into)
     try:
         replay = anyio.run(lambda: replayed(db, run_id, code=code, allowed=trust_list()))
     except OpenRun as error:
-        fail("unknown_work", str(error), f"wait for it: quarterdeck result {run_id} --wait", WRONG_USAGE)
+        fail("unknown_work", str(error), f"wait for it: quarterdeck result {run_id} --wait")
     except UnknownRun:
-        fail("unknown_work", f"no run {run_id!r} has ended here", "list them: quarterdeck runs", WRONG_USAGE)
+        fail("unknown_work", f"no run {run_id!r} has ended here", "list them: quarterdeck runs")
     except Unusable as unusable:
-        fail("unusable", unusable.reason, "", WRONG_USAGE)
+        fail("unusable", unusable.reason)
     differs = None if replay.differs is None else asdict(replay.differs)
     body = {"v": 1, "kind": "replay", "run_id": replay.run_id, "steps": replay.steps, "differs": differs}
     emit(ctx, body, lambda: _format_replay(replay))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.printing.output import DONE, WRONG_USAGE, TextTable, emit, fail, say
+from dashboard.cli.printing.output import DONE, TextTable, emit, fail, say
 from dashboard.cli.printing.progress import ProgressLine, RunEnd, await_run, end_of
 from dashboard.cli.sending import perform
 from dashboard.cli.steps import parts_of, step_item
@@ -39,7 +39,7 @@ def rerun_with_model(ctx: click.Context, db: Path, run_id: str, *, model: str, s
     """
     first_end = end_of(db, run_id)
     if first_end is None:
-        fail("unknown_work", f"no run {run_id!r} has ended here", "list them: quarterdeck runs", WRONG_USAGE)
+        fail("unknown_work", f"no run {run_id!r} has ended here", "list them: quarterdeck runs")
     task_id, key = parts_of(step)
     new_fork, new_end = _fork_and_run(db, run_id, model=model, task_id=task_id, key=key, into=into)
     with Reader(db) as old_reader, Reader(into) as new_reader:
@@ -77,17 +77,17 @@ def _fork_and_run(db: Path, run_id: str, *, model: str, task_id: str, key: str, 
             seq = step_named(reader, task_id, key)
         new_fork = fork(db, into, at_seq=seq - 1)
     except NameTaken as name_error:
-        fail("name_taken", str(name_error), "", WRONG_USAGE)
+        fail("name_taken", str(name_error))
     except Refused as refused:
-        fail(refused.code, refused.reason, "", WRONG_USAGE)
+        fail(refused.code, refused.reason)
     past, state = fold_file_at(db, seq - 1), fold_file(into)
     attempt = past.tasks[task_id].attempt
     if attempt is None or attempt.agent_id is None or run_id not in state.runs:
-        fail("usage", f"step {key!r} of {task_id} is not one of {run_id}", "", WRONG_USAGE)
+        fail("usage", f"step {key!r} of {task_id} is not one of {run_id}")
     agent = state.agents[attempt.agent_id]
     spec = copy_with(state.spec_of(agent), model=model)
     if not spec.is_played_by_model:
-        fail("usage", f"{agent.name} is not played by a model", "name a step of a model agent", WRONG_USAGE)
+        fail("usage", f"{agent.name} is not played by a model", "name a step of a model agent")
     say(f"forked to {into} at seq {new_fork.at_seq:,}; {agent.name} goes on there with {model}")
     with bound_engine(into, folder=None if past.team is None else Path(past.team.folder)):
         if spec != state.spec_of(agent):

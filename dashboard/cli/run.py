@@ -14,7 +14,6 @@ from dashboard.cli.printing.output import (
     INTERRUPTED,
     NO_ENGINE,
     WORK_FAILED,
-    WRONG_USAGE,
     OutputSettings,
     emit,
     fail,
@@ -160,12 +159,7 @@ def write_end(ctx: click.Context, db: Path, run_end: RunEnd, output: Path | None
             output.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8", errors="backslashreplace")
         except OSError as error:
             problem = f"{run_of} is done, but {output} cannot be written ({error.strerror})"
-            fail(
-                "unwritable",
-                problem,
-                f"print its output: quarterdeck wait {run_end.run_id} --db {quoted(db)}",
-                WRONG_USAGE,
-            )
+            fail("unwritable", problem, f"print its output: quarterdeck wait {run_end.run_id} --db {quoted(db)}")
         suffix = f"; wrote {output}"
     if ctx.ensure_object(OutputSettings).json:
         emit(ctx, run_end.body() | team_fields(db), None)

@@ -10,7 +10,7 @@ import click
 
 from dashboard.cli.database import database_of, team_fields
 from dashboard.cli.printing.items import Item
-from dashboard.cli.printing.output import DONE, WRONG_USAGE, TextTable, emit, fail, quoted, say
+from dashboard.cli.printing.output import DONE, TextTable, emit, fail, quoted, say
 from dashboard.cli.printing.times import seq_of
 from dashboard.views.past import fork_moment
 from dashboard.views.words.amounts import duration, money, pluralize
@@ -35,7 +35,7 @@ def steps(ctx: click.Context, task: str) -> None:
     with Reader(db) as reader:
         task_steps = list(steps_of(reader, task_id))
         if not task_steps and not reader.records(0, 1, task_id=task_id):
-            fail("unknown_work", f"there is no task {task!r}", "list them: quarterdeck tasks --all", WRONG_USAGE)
+            fail("unknown_work", f"there is no task {task!r}", "list them: quarterdeck tasks --all")
     items = [step_item(step) for step in task_steps]
 
     def make_table() -> TextTable:
@@ -84,7 +84,7 @@ def fork(ctx: click.Context, new: Path, *, at: str | None, step: str | None, out
 
     db = database_of(ctx, changes=False)
     if (step is None) != (output_json is None):
-        fail("usage", "--step and --output-json belong together", "give both, or neither", WRONG_USAGE)
+        fail("usage", "--step and --output-json belong together", "give both, or neither")
     try:
         with Reader(db) as reader:
             at_seq = None if at is None else seq_of(reader, at)
@@ -95,9 +95,9 @@ def fork(ctx: click.Context, new: Path, *, at: str | None, step: str | None, out
                 )
         new_fork = forking.fork(db, new, at_seq=at_seq, changed=changed_step)
     except NameTaken as name_error:
-        fail("name_taken", str(name_error), "", WRONG_USAGE)
+        fail("name_taken", str(name_error))
     except Refused as refused:
-        fail(refused.code, refused.reason, "", WRONG_USAGE)
+        fail(refused.code, refused.reason)
     body = {"v": 1, "kind": "fork", **{name: getattr(new_fork, name) for name in ("path", "at_seq", "runs", "tasks")}}
     text = f"{pluralize(new_fork.runs, 'open run')} with {pluralize(new_fork.tasks, 'task')}, paused"
     at_moment = fork_moment(at_seq or new_fork.at_seq, new_fork.at_seq)
@@ -113,7 +113,7 @@ def parts_of(step: str) -> tuple[str, str]:
     """Return the task and the key that `TASK/STEP` names."""
     task_id, slash, key = id_in(step).partition("/")
     if not slash:
-        fail("usage", f"{step!r} names no step", "such as t5/KEY; 'quarterdeck steps t5' lists them", WRONG_USAGE)
+        fail("usage", f"{step!r} names no step", "such as t5/KEY; 'quarterdeck steps t5' lists them")
     return task_id, key
 
 
@@ -122,5 +122,5 @@ def json_given(text: str, hint: str) -> JsonValue:
     try:
         value: JsonValue = json.loads(text)
     except ValueError as error:
-        fail("usage", f"--output-json is not JSON: {error}", hint, WRONG_USAGE)
+        fail("usage", f"--output-json is not JSON: {error}", hint)
     return value

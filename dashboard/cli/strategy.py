@@ -7,7 +7,7 @@ import click
 from dashboard.cli.database import team_fields
 from dashboard.cli.fields import takes
 from dashboard.cli.printing.items import Item
-from dashboard.cli.printing.output import DONE, WRONG_USAGE, emit, fail
+from dashboard.cli.printing.output import DONE, emit, fail
 from dashboard.cli.sending import Sending, send_and_report, sending_options
 from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.parsers import Mistyped, parse_settings
@@ -42,7 +42,7 @@ def strategy(
     try:
         parsed = parse_settings(settings)
     except Mistyped as error:
-        fail("usage", str(error), "such as --set rounds=3", WRONG_USAGE)
+        fail("usage", str(error), "such as --set rounds=3")
     command = SwitchStrategy(
         preserve_agent_states=not no_preserve,
         scope="run" if run is not None else "new" if new_only else "open",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dashboard.cli.database import data_folder
-from dashboard.cli.printing.output import REFUSED, WRONG_USAGE, TextTable, emit, fail, is_interactive, quoted, say
+from dashboard.cli.printing.output import REFUSED, TextTable, emit, fail, is_interactive, quoted, say
 from dashboard.cli.sending import Sending
 from dashboard.views.words.amounts import pluralize
 from engine.core.documents.document import references_in
@@ -39,7 +39,7 @@ def trust(ctx: click.Context, team: Path | None, *, listing: bool, revoke: bool)
     edit of any of them it has to be trusted again. TEAM may be a database, whose agents' code is allowed then.
     """
     if listing == (team is not None) or (revoke and listing):
-        fail("usage", "give a team file, or --list", "see: quarterdeck trust --help", WRONG_USAGE)
+        fail("usage", "give a team file, or --list", "see: quarterdeck trust --help")
     if team is None:
         _show_list(ctx)
     elif revoke:
@@ -132,7 +132,7 @@ def _show_list(ctx: click.Context) -> None:
 def _revoke(ctx: click.Context, team: Path) -> None:
     path = team.resolve()
     if not trust_list().revoke(path):
-        fail("not_trusted", f"{path} was not trusted", "list what is: quarterdeck trust --list", WRONG_USAGE)
+        fail("not_trusted", f"{path} was not trusted", "list what is: quarterdeck trust --list")
     text = f"{path} is not trusted any more; an engine that runs it continues until it is stopped"
     emit(ctx, _body(path, [], [], trusted=False), text)
 

@@ -21,7 +21,7 @@ from anyio.abc import TaskGroup, TaskStatus
 from dashboard.cli.engines.engine_options import EngineOptions
 from dashboard.cli.engines.readiness import Readiness, rehearse
 from dashboard.cli.engines.up import is_loaded
-from dashboard.cli.printing.output import REFUSED, WORK_FAILED, WRONG_USAGE, CommandFailure, fail, quoted, show_failure
+from dashboard.cli.printing.output import REFUSED, WORK_FAILED, CommandFailure, fail, quoted, show_failure
 from dashboard.cli.trust import trust_list
 from dashboard.views.header import program_line
 from engine.core.commands import LoadTeam
@@ -215,7 +215,7 @@ class EngineProcess:
 
 def _loss_failure(loss: StoreError, db: Path) -> CommandFailure:
     if not isinstance(loss, Deposed):
-        return CommandFailure("file_lost", str(loss), "", WRONG_USAGE)
+        return CommandFailure("file_lost", str(loss))
     try:
         with Reader(db) as reader:
             now = reader.engine()

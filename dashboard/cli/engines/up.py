@@ -17,7 +17,6 @@ from dashboard.cli.printing.output import (
     DONE,
     NO_ENGINE,
     REFUSED,
-    WRONG_USAGE,
     OutputSettings,
     emit,
     fail,
@@ -171,7 +170,7 @@ def _ensure_trusted(
         if not ctx.ensure_object(OutputSettings).json:
             say(*plan_lines(plan))
         hint = f"or in one go: quarterdeck up {code.team.path} --trust"
-        fail("untrusted_file", str(error), hint, WRONG_USAGE, about={**team_fields(db), "items": plan_items(plan)})
+        fail("untrusted_file", str(error), hint, about={**team_fields(db), "items": plan_items(plan)})
 
 
 def launch(db: Path, command: LoadTeam, digests: Mapping[str, str]) -> Launched:
@@ -302,7 +301,7 @@ def confirm_load(
     if drops_members and not is_decided:
         hint = "--prune removes them, --keep keeps them"
         about = {**team_fields(db), "items": plan_items(plan)}
-        fail("no_longer_in_file", "members are no longer in the file", hint, WRONG_USAGE, about=about)
+        fail("no_longer_in_file", "members are no longer in the file", hint, about=about)
     return copy_with(command, prune=prune)
 
 

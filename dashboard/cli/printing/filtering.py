@@ -2,7 +2,7 @@
 
 import click
 
-from dashboard.cli.printing.output import WRONG_USAGE, fail
+from dashboard.cli.printing.output import fail
 from dashboard.views.words.filters import Filter, FilterError, parse_filter
 
 
@@ -15,7 +15,7 @@ class _FilterType(click.ParamType[Filter]):
         try:
             return parse_filter(str(value))
         except FilterError as error:
-            fail("usage", f"--filter: {error}", "", WRONG_USAGE)
+            fail("usage", f"--filter: {error}")
 
 
 filter_option = click.option(
@@ -32,4 +32,4 @@ filter_option = click.option(
 def check_filter(row_filter: Filter) -> None:
     """End the subcommand where its filter has turned out to take too long."""
     if row_filter.fault:
-        fail("usage", f"--filter: {row_filter.fault}", "", WRONG_USAGE)
+        fail("usage", f"--filter: {row_filter.fault}")

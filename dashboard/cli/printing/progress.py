@@ -14,7 +14,7 @@ from typing import Any
 
 from dashboard.clean import clean
 from dashboard.cli.printing.items import usage_item
-from dashboard.cli.printing.output import NO_ENGINE, WRONG_USAGE, fail, quoted, say
+from dashboard.cli.printing.output import NO_ENGINE, fail, quoted, say
 from dashboard.engines.process import is_alive
 from dashboard.interrupts import Stop, no_interrupt_lost
 from dashboard.views.drawing.call_lines import plain_lines
@@ -105,7 +105,7 @@ def _closed_run_end(db: Path, run_id: str, state: State) -> RunEnd:
     run_end = end_of(db, run_id)
     if run_end is None:
         open_runs = ", ".join(state.runs) or "none is open"
-        fail("unknown_work", f"there is no run {run_id!r}", f"open runs: {open_runs}", WRONG_USAGE)
+        fail("unknown_work", f"there is no run {run_id!r}", f"open runs: {open_runs}")
     return run_end
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from dashboard.cli.printing.output import WRONG_USAGE, fail
+from dashboard.cli.printing.output import fail
 from dashboard.views.header import engine_time_ms
 from dashboard.views.words.parsers import Mistyped, Seq, parse_duration_s, parse_moment
 from store import Reader
@@ -55,12 +55,7 @@ def seconds(text: str, meaning: str) -> float:
     except Mistyped:
         length = None
     if length is None:
-        fail(
-            "usage",
-            f"{text!r} is not a {meaning}",
-            "write seconds, or a number with s, m, h or d: 90s, 5m",
-            WRONG_USAGE,
-        )
+        fail("usage", f"{text!r} is not a {meaning}", "write seconds, or a number with s, m, h or d: 90s, 5m")
     return length
 
 
