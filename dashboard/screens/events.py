@@ -55,13 +55,13 @@ class EventsScreen(Frame):
 
     def __init__(self) -> None:
         super().__init__()
+        self.finding = SearchFilter(self, self.filtered)
         self._whole: WholeLog | None = None
         self._search_log: FilteredLog | None = None
         self._ended_ids: dict[str, Collection[str] | None] = {}
         """Cache of the search about ended runs."""
         self._reading = False
         self._search_ms = 0
-        self._typed: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
         yield Log(id="body")

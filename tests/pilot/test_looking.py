@@ -13,6 +13,7 @@ from dashboard.pages.raw import RawScreen
 from dashboard.pages.run import RunScreen
 from dashboard.pages.supervisor import SupervisorScreen
 from dashboard.pages.task import TaskScreen
+from dashboard.screens.events import EventsScreen
 from dashboard.views.drawing.raw import as_json, object_of, raw_lines
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.lines import Lines
@@ -242,3 +243,21 @@ async def test_events_of_another_day_have_their_date_also_where_a_filter_found_t
         assert shown() == (16, {16})
         await hand.press("escape")
         assert shown() == (16, {16})
+
+
+async def test_a_search_of_the_events_begins_after_a_pause_in_typing_or_with_enter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dashboard.screens.events.TYPED_S", 3_600.0)
+    async with opened(tmp_path) as hand:
+        await hand.press("6", "slash", *"attempt_done")
+        screen = hand.app.screen
+        assert isinstance(screen, EventsScreen)
+        assert screen.finding.needle == ""
+
+        await hand.press("enter")
+        assert screen.finding.needle == "attempt_done"
+
+        monkeypatch.setattr("dashboard.screens.events.TYPED_S", 0.0)
+        await hand.press("slash", "x")
+        await until(hand.pilot, lambda: screen.finding.needle == "attempt_donex")
