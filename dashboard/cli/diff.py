@@ -42,7 +42,7 @@ def diff(ctx: click.Context, a: str, b: str, *, show_all: bool) -> int:
         "kind": "diff",
         "a": _side_item(moment),
         "b": _side_item(other),
-        "items": [_item(difference) for difference in differences],
+        "items": [{name: getattr(difference, name) for name in names(difference)} for difference in differences],
     }
     emit(ctx, body, lambda: _format_diff(moment, other, differences, show_all=show_all))
     return DONE
@@ -60,10 +60,6 @@ def _open_side(ctx: click.Context, side: str) -> AbstractContextManager[Moment]:
 
 def _side_item(moment: Moment) -> dict[str, object]:
     return {"path": str(moment.path), "seq": moment.seq, "at_ms": moment.state.at_ms}
-
-
-def _item(difference: Difference) -> dict[str, object]:
-    return {name: getattr(difference, name) for name in names(difference)}
 
 
 def _format_diff(moment: Moment, other: Moment, differences: list[Difference], *, show_all: bool) -> list[str]:

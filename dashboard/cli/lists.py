@@ -25,6 +25,7 @@ from dashboard.views.drawing.rows import Cell, Column
 from dashboard.views.facts.supervisor import now_of_supervisor
 from dashboard.views.header import describe_standbys
 from dashboard.views.measures.digest import Digest, make_digest
+from dashboard.views.measures.progress import done_share
 from dashboard.views.runs import COLUMNS as RUN_COLUMNS
 from dashboard.views.runs import RunRow
 from dashboard.views.tasks import COLUMNS as TASK_COLUMNS
@@ -63,11 +64,6 @@ def _now_cell(row: SupervisorRow) -> Cell:
     return now_of_supervisor(row.state, row.state.supervisors[row.item["id"]], row.counts)
 
 
-def _share_cell(row: RecordRow) -> Cell:
-    total = row.record.done + row.record.failed
-    return Cell(percent(row.record.done / total if total else None))
-
-
 def _mean_cost_cell(row: RecordRow) -> Cell:
     cost_usd = mean_of(row.record)[1]
     return Cell(UNKNOWN if cost_usd is None else short_money(Decimal(str(cost_usd))))
@@ -92,7 +88,7 @@ _RECORD_COLUMNS: tuple[Column[RecordRow, Any], ...] = (
     Column("DONE", right=True, cell=lambda row: Cell(count(row.record.done))),
     Column("FAIL", right=True, cell=lambda row: Cell(count(row.record.failed))),
     Column("CANCELLED", right=True, cell=lambda row: Cell(count(row.record.cancelled))),
-    Column("OK", right=True, cell=_share_cell),
+    Column("OK", right=True, cell=lambda row: Cell(percent(done_share(row.record.done, row.record.failed)))),
     Column("TIME EACH", right=True, cell=lambda row: Cell(duration(mean_of(row.record)[0] * 1000))),
     Column("USD EACH", right=True, cell=_mean_cost_cell),
     Column("COST", right=True, cell=lambda row: Cell(money(row.record.usage))),

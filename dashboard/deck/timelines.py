@@ -10,7 +10,6 @@ from dashboard.deck.deck import Deck
 from dashboard.views.event_log import Entry
 from dashboard.views.timeline import BODIED, KINDS, Lanes
 from engine.core.encoding.codec import encode_event
-from engine.core.events import Event
 from store import Reader, Record
 
 PAGE = 5_000
@@ -193,16 +192,12 @@ class TimelineHistory:
 def _records(entries: Iterable[Entry]) -> Iterable[Record]:
     for entry, later in pairwise([*entries, None]):
         if entry is not None and (entry.kind in KINDS or (later is not None and later.kind == "engine_started")):
-            yield _record(entry, entry.event)
-
-
-def _record(entry: Entry, event: Event) -> Record:
-    return Record(
-        seq=entry.seq,
-        at_ms=entry.at_ms,
-        kind=entry.kind,
-        body=encode_event(event) if entry.kind in BODIED else b"",
-        run_id=getattr(event, "run_id", None),
-        task_id=getattr(event, "task_id", None),
-        agent_id=getattr(event, "agent_id", None),
-    )
+            yield Record(
+                seq=entry.seq,
+                at_ms=entry.at_ms,
+                kind=entry.kind,
+                body=encode_event(entry.event) if entry.kind in BODIED else b"",
+                run_id=getattr(entry.event, "run_id", None),
+                task_id=getattr(entry.event, "task_id", None),
+                agent_id=getattr(entry.event, "agent_id", None),
+            )

@@ -35,13 +35,11 @@ class EngineDidNotStart(Exception):
 
     Attributes:
         log: The path of its log.
-        last_line: The last error in the log; empty for none.
     """
 
     def __init__(self, log: Path, last_line: str) -> None:
         super().__init__(f"the engine did not start: {last_line or _silence(log)}; its log: {log}")
         self.log = log
-        self.last_line = last_line
 
 
 def _silence(log: Path) -> str:

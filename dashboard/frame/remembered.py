@@ -8,7 +8,6 @@ from dashboard.deck.deck import Deck
 from dashboard.reading.feed import entries_of
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.agent_pane import PaneData, oldest_in_queue, oldest_of_queues
-from dashboard.views.measures.usage import is_metered
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.names import Names
 from store import Reader
@@ -76,7 +75,6 @@ class RecentEvents:
             view.now_ms,
             view.activity.queues.lengths_of(key),
             oldest,
-            is_metered(view.state),
             view.can_write,
         )
 

@@ -11,6 +11,7 @@ from dashboard.views.drawing.rows import Cell, Column, Listing, Order, empty_mes
 from dashboard.views.drawing.sorting import heads_of, orders_of
 from dashboard.views.facts.agent import now_in_brief, state_of_agent
 from dashboard.views.measures.digest import Digest
+from dashboard.views.measures.progress import done_share
 from dashboard.views.measures.usage import USAGE_TITLES, cost_cell, cost_rank, is_metered, tokens_cell, tokens_rank
 from dashboard.views.words.amounts import count, duration, median, percent
 from dashboard.views.words.filters import parse_partial_filter
@@ -45,14 +46,9 @@ class AgentRow(NamedTuple):
 AgentRank: TypeAlias = Callable[[Agent, Digest], float | str]
 
 
-def _ok_cell(row: AgentRow) -> Cell:
-    ended_count = row.agent.done + row.agent.failed
-    return Cell(percent(row.agent.done / ended_count if ended_count else None), "muted")
-
-
 def _by_ok(agent: Agent, counts: Digest) -> float:
-    ended_count = agent.done + agent.failed
-    return agent.done / ended_count if ended_count else 2.0
+    share = done_share(agent.done, agent.failed)
+    return 2.0 if share is None else share
 
 
 def _specialties(row: AgentRow) -> Cell:
@@ -91,7 +87,8 @@ COLUMNS: tuple[Column[AgentRow, AgentRank], ...] = (
     Column("FAIL", 5, right=True, drop=1, meaning="attempts that failed",
            cell=lambda row: Cell(count(row.agent.failed or None, none="·"), "warn" if row.agent.failed else "muted"),
            order=Order("failures", lambda agent, counts: -agent.failed, step=3)),
-    Column("OK", 5, right=True, drop=5, meaning="share of the attempts that ended well", cell=_ok_cell,
+    Column("OK", 5, right=True, drop=5, meaning="share of the attempts that ended well",
+           cell=lambda row: Cell(percent(done_share(row.agent.done, row.agent.failed)), "muted"),
            order=Order("worst", _by_ok, step=10)),
     Column("P50", 10, right=True, drop=2, meaning=P50_MEANING,
            cell=lambda row: Cell(duration(median(row.agent.at_work_ms), max_width=10), "muted"),

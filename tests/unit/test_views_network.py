@@ -67,7 +67,7 @@ def names_of(world: World) -> Names:
 def seen(world: World) -> PaneData:
     state = world.state
     activity = Activity.of(state, world.journal)
-    return PaneData(state, make_digest(state), {}, names_of(world), activity, NOW_MS, [0, 3, 5], metered=True)
+    return PaneData(state, make_digest(state), {}, names_of(world), activity, NOW_MS, [0, 3, 5])
 
 
 def texts(lines: list[Line]) -> list[str]:

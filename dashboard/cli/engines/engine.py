@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -21,9 +21,6 @@ from dashboard.cli.trust import ensure_trusted
 from dashboard.engines.process import Announcer
 from engine.core.commands import Winner
 from engine.core.records.records import copy_with
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command("engine")

@@ -7,6 +7,7 @@ See docs/reference/command-line.md.
 from typing import Any
 
 from dashboard.views.measures.digest import Digest
+from dashboard.views.measures.progress import done_share
 from dashboard.views.words.amounts import median
 from engine.core.queries.targets import name_of
 from engine.core.queries.team.tree import agents_of, depth_of, mean_ms_of
@@ -24,7 +25,6 @@ def _fields(subject: object, names: str) -> Item:
 def agent_item(state: State, agent: Agent, counts: Digest) -> Item:
     """Return an agent; `queue` counts the tasks that are ready and wait for it alone."""
     spec = state.spec_of(agent)
-    total = agent.done + agent.failed
     p50_ms = median(agent.at_work_ms)
     return {
         **_fields(agent, "id name"),
@@ -35,7 +35,7 @@ def agent_item(state: State, agent: Agent, counts: Digest) -> Item:
         "task_id": next(iter([*agent.running, *agent.parked]), None),
         "queue": counts.waiting_of[agent.id],
         **_fields(agent, "done failed"),
-        "success_rate": agent.done / total if total else None,
+        "success_rate": done_share(agent.done, agent.failed),
         "p50_ms": None if p50_ms is None else round(p50_ms),
         **usage_item(agent.usage),
         "instances": agent.size,

@@ -13,6 +13,7 @@ from dashboard.views.facts.task import describe_progress, waiting_reason
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.limits import limit_facts
+from dashboard.views.measures.progress import done_share
 from dashboard.views.measures.usage import usage_facts
 from dashboard.views.words.amounts import (
     ago,
@@ -169,11 +170,10 @@ def _figures(
         )
         line = Span(spark(shares, _SPARK, full_value=1.0), "busy")
         yield Fact("busy", f"{percent(sum(shares) / len(shares)):>4}", "strong", "busy", 3, (line,))
-    ended = agent.done + agent.failed
     yield Fact("done", count(agent.done), "strong", "figures", rank=1)
     yield Fact("failed", count(agent.failed), "warn" if agent.failed else "muted", "figures", rank=2)
-    if ended:
-        yield Fact("ok", percent(agent.done / ended), "strong", "figures", rank=7)
+    if (share := done_share(agent.done, agent.failed)) is not None:
+        yield Fact("ok", percent(share), "strong", "figures", rank=7)
     if agent.at_work_ms:
         yield Fact("p50", duration(median(agent.at_work_ms)), "strong", "figures", rank=4)
         yield Fact("p95", duration(p95(agent.at_work_ms)), "strong", "figures", rank=8)

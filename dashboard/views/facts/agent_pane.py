@@ -54,7 +54,6 @@ class PaneData(NamedTuple):
     """Length of the member's queue, a sample per second, the oldest first."""
     oldest: str = ""
     """Id of the task that has waited longest in its queue; empty for none."""
-    metered: bool = False
     can_write: bool = True
     """Whether to name keys that change the team."""
 

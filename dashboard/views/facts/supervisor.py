@@ -8,6 +8,7 @@ from dashboard.views.facts.spec_fields import format_value
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.limits import limit_facts
+from dashboard.views.measures.progress import done_share
 from dashboard.views.measures.usage import usage_facts
 from dashboard.views.words.amounts import ago, count, duration, percent, pluralize
 from dashboard.views.words.field_names import field_label
@@ -61,11 +62,10 @@ def _head(state: State, supervisor: Supervisor, counts: Digest) -> Iterator[Fact
 
 
 def _figures(state: State, supervisor: Supervisor, counts: Digest) -> Iterator[Fact]:
-    ended = supervisor.done + supervisor.failed
     yield Fact("done", count(supervisor.done), "strong", "figures")
     yield Fact("failed", count(supervisor.failed), "strong", "figures")
-    if ended:
-        yield Fact("ok", percent(supervisor.done / ended), "strong", "figures")
+    if (share := done_share(supervisor.done, supervisor.failed)) is not None:
+        yield Fact("ok", percent(share), "strong", "figures")
     yield Fact("attempts", count(supervisor.begun), "strong", "figures")
     yield Fact("waiting", count(counts.waiting_of[supervisor.id]), "strong", "figures")
     if below := sum(1 for _ in subtree_of(state, supervisor)) - 1:

@@ -86,7 +86,7 @@ def run_graph(sight: Sight, run: Run, *, opened: str | None = None, folded: bool
         if agent.name not in drawn_names
         and agent.name not in names
         and sight.is_at_rest(agent)
-        and _is_below(state, agent.supervisor_id, run.supervisor_id)
+        and any(supervisor.id == run.supervisor_id for supervisor in supervisors_from(state, agent.supervisor_id))
     ]
     return Graph(
         title=f"RUN {run.id} {run.title}",
@@ -108,10 +108,6 @@ def _graphs_containing(state: State, run: Run, node_id: str | None) -> Iterator[
         task = next((task for task in state.tasks.values() if task.worker_id == whose and task.run_id == run.id), None)
     if task is not None:
         yield from (ancestor for ancestor in lineage_of(state, task) if ancestor.kind == "group")
-
-
-def _is_below(state: State, supervisor_id: str, above_id: str) -> bool:
-    return any(supervisor.id == above_id for supervisor in supervisors_from(state, supervisor_id))
 
 
 def _add_graph(building: _GraphBuilder, task_ids: Iterable[str]) -> tuple[list[str], list[str]]:

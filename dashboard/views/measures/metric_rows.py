@@ -13,6 +13,7 @@ from dashboard.views.drawing.plots import meter, spark
 from dashboard.views.drawing.rows import EMPTY, Cell, Column, Listing, Order, empty_message, make_cells, visible_columns
 from dashboard.views.drawing.sorting import heads_of, orders_of
 from dashboard.views.measures.activity import Activity, AttemptEnd
+from dashboard.views.measures.progress import done_share
 from dashboard.views.measures.task_times import SWAP_MARK
 from dashboard.views.measures.usage import USAGE_TITLES, cost_cell, is_metered, tokens_cell
 from dashboard.views.network import mode_glyph
@@ -75,10 +76,8 @@ MetricRank: TypeAlias = Callable[[MemberFigures], float]
 
 
 def _ok_cell(row: MetricRow) -> Cell:
-    ended_count = row.figures.done + row.figures.failed
-    return Cell(
-        percent(row.figures.done / ended_count) if ended_count else "", "warn" if row.figures.failed else "muted"
-    )
+    share = done_share(row.figures.done, row.figures.failed)
+    return Cell("" if share is None else percent(share), "warn" if row.figures.failed else "muted")
 
 
 def _time_cell(took_ms: float | None, tone: str = "") -> Cell:
@@ -103,7 +102,8 @@ def _share_cell(row: MetricRow) -> Cell:
 
 
 def _by_ok(figures: MemberFigures) -> float:
-    return figures.done / (figures.done + figures.failed) if figures.done + figures.failed else 2.0
+    share = done_share(figures.done, figures.failed)
+    return 2.0 if share is None else share
 
 
 COLUMNS: tuple[Column[MetricRow, MetricRank], ...] = (

@@ -40,8 +40,6 @@ class Slot(NamedTuple):
 class TimeBar:
     """A period, divided into columns of equal length."""
 
-    from_ms: int
-    to_ms: int
     slots: Sequence[Slot]
 
     def column_of(self, seq: int) -> int:
@@ -100,7 +98,7 @@ def time_bar(spans: Iterable[EventSpan], *, width: int, from_ms: int, to_ms: int
         else Slot()
         for column in columns
     ]
-    return TimeBar(from_ms, to_ms, slots)
+    return TimeBar(slots)
 
 
 class _Column:
