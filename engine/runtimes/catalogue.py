@@ -1,4 +1,4 @@
-"""The table of runtimes by agent type; each is imported when its first agent is made."""
+"""The table of runtimes by agent type; each is imported when its first agent is made, its kind when it is looked up."""
 
 import difflib
 from collections.abc import Mapping
@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING
 
 from engine.core.specs.spec import MODEL_TYPES
 from engine.errors import UnknownRuntime
-from engine.runtimes.spec_keys import check_keys
+from engine.runtimes.functions.kinds import FUNCTION, IN_PROCESS
 
 if TYPE_CHECKING:
     from engine.core.specs.spec import AgentSpec
     from engine.runtimes.base import Factory, Runtime
     from engine.runtimes.code import Code
+    from engine.runtimes.kinds import AgentKind
 
 _BUILT_IN = {
-    "function": "engine.runtimes.functions.function:function_runtime",
-    "scripted": "engine.runtimes.scripted:scripted_runtime",
-    "process": "engine.runtimes.programs.process:process_runtime",
-    "acp": "engine.runtimes.programs.acp:acp_runtime",
-    **dict.fromkeys(MODEL_TYPES, "engine.runtimes.model.runtime:model_runtime"),
+    "function": "engine.runtimes.functions.kinds",
+    "scripted": "engine.runtimes.script",
+    "process": "engine.runtimes.programs.options",
+    "acp": "engine.runtimes.programs.options",
+    **dict.fromkeys(MODEL_TYPES, "engine.runtimes.model.options"),
 }
+"""The module that declares each type, under its name in `KINDS`; it is loaded to check a team file, without a loop."""
 
 
 _loaded: set[str] = set()
@@ -29,7 +31,19 @@ _loaded: set[str] = set()
 
 def built_in() -> "dict[str, Factory]":
     """Return a new table of the runtimes that come with the engine; add your own to it."""
-    return {agent_type: _factory_at(address) for agent_type, address in _BUILT_IN.items()}
+    return {agent_type: _factory_of(agent_type) for agent_type in _BUILT_IN}
+
+
+def kinds() -> "dict[str, AgentKind]":
+    """Return every kind of agent that comes with the engine, also those of functions, by its name."""
+    return {name: kind for module in _BUILT_IN.values() for name, kind in import_module(module).KINDS.items()}
+
+
+def kind_of(agent_type: str | None, run: object, run_in: object) -> "AgentKind | None":
+    """Return the kind of an agent by these keys of its spec; None for a custom runtime."""
+    if run is not None and (agent_type in MODEL_TYPES or agent_type == "function"):
+        return IN_PROCESS if run_in == "process" else FUNCTION
+    return _kind(agent_type) if agent_type in _BUILT_IN else None
 
 
 def load_all() -> None:
@@ -45,7 +59,7 @@ def is_loaded(agent_type: str) -> bool:
 
 def load(agent_type: str) -> None:
     """Import a built-in runtime; any thread may do so."""
-    import_module(_BUILT_IN[agent_type].partition(":")[0])
+    import_module(_kind(agent_type).factory.partition(":")[0])
     _loaded.add(agent_type)
 
 
@@ -61,12 +75,18 @@ def factory_for(agent_type: str, runtimes: "Mapping[str, Factory]") -> "Factory"
     return runtimes[agent_type]
 
 
-def _factory_at(address: str) -> "Factory":
-    module, _, name = address.partition(":")
+def _kind(agent_type: str) -> "AgentKind":
+    kind: AgentKind = import_module(_BUILT_IN[agent_type]).KINDS[agent_type]
+    return kind
 
+
+def _factory_of(agent_type: str) -> "Factory":
     def make(spec: "AgentSpec", code: "Code") -> "Runtime":
+        module, _, name = _kind(agent_type).factory.partition(":")
         factory: Factory = getattr(import_module(module), name)
-        check_keys(spec)
+        kind = kind_of(spec.agent_type, spec.run, spec.run_in)
+        if kind is not None:
+            kind.check_keys(spec)
         return factory(spec, code)
 
     return make

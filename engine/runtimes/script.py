@@ -3,12 +3,14 @@
 It is separate from the runtime (`scripted`), so that a team file can be checked without importing the event loop.
 """
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated
 
 from pydantic import Field
 
 from engine.core.records.records import JsonValue
+from engine.runtimes.kinds import AgentKind
 from engine.scripts import Expression, ScriptPart
 
 Delay = Annotated[float, Field(ge=0, le=86_400)]
@@ -75,3 +77,13 @@ class Script(ScriptPart):
     """The options of a scripted agent."""
 
     script: list[Rule] = Field(default_factory=list)
+
+
+KINDS: Mapping[str, AgentKind] = {
+    "scripted": AgentKind(
+        words="a scripted agent",
+        factory="engine.runtimes.scripted:scripted_runtime",
+        options=Script,
+        unused=("run", "run_in", "tools", "model", "instructions", "mcp", "may", "approve"),
+    )
+}

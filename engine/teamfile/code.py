@@ -10,8 +10,8 @@ from engine.core.errors import Refused
 from engine.core.queries.team.code import PROGRAM_TYPES
 from engine.core.specs.approval import check_ruled_tools, punctuation_warning
 from engine.errors import NotImported, Unusable
+from engine.runtimes.functions.kinds import WITHOUT_CONTEXT
 from engine.runtimes.functions.tools import options_of
-from engine.runtimes.spec_keys import WITHOUT_CONTEXT, unused_keys
 from engine.teamfile import TeamFile, read_team
 from engine.teamfile.build import agent_spec
 from engine.teamfile.document import FileFault, Loc, printable
@@ -152,7 +152,7 @@ def _unused_by_function(loc: Loc, block: AgentBlock, function: Callable[..., Any
     from engine.runtimes.functions.function import count_arguments
 
     if block.run_in != "process" and count_arguments(function, block.name) == 1:
-        for place, text in unused_keys(type_of(block), block, WITHOUT_CONTEXT):
+        for place, text in WITHOUT_CONTEXT.unused_keys(block):
             yield (*loc, *place), text, ""
 
 

@@ -9,7 +9,6 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from engine.core.errors import Refused
-from engine.core.queries.team.code import PROGRAM_TYPES
 from engine.core.records.records import JsonValue
 from engine.core.specs.approval import check_approval
 from engine.core.specs.model_spec import ModelSpec
@@ -18,17 +17,16 @@ from engine.core.strategies import STRATEGIES, check_settings
 from engine.errors import Unusable
 from engine.models.scripted import Reply
 from engine.platform.strategies_plugins import installed_strategies
-from engine.runtimes.catalogue import built_in
-from engine.runtimes.model.options import options_class
+from engine.runtimes.catalogue import built_in, kind_of
+from engine.runtimes.kinds import AgentKind
 from engine.runtimes.model.output import check_schema
-from engine.runtimes.programs.options import KINDS
-from engine.runtimes.script import Script
-from engine.runtimes.spec_keys import unused_keys, unused_model_keys, unused_server_keys
 from engine.teamfile.document import MAX_PROBLEMS, FileFault, Loc, YamlDocument, suggest
 from engine.teamfile.faults import field, problems_of
 from engine.teamfile.schema import AgentBlock, TeamBlock, TeamDocument
 
 _MODEL = ModelSpec(model="any")
+_PROVIDER_KEYS = ("key_env", "base_url", "timeout_s", "idle_s")
+"""Keys of a model that have no effect with `replies`, because no provider is called."""
 WARN_ABOVE_LEVELS = 3
 """Levels of teams; deeper nesting is warned about, because each further level costs more than it contributes."""
 
@@ -46,7 +44,6 @@ class Meaning:
         self._team = team
         self._document = document
         self._strategies = sorted(STRATEGIES)
-        self._runtimes = list(built_in())
         self._faulty = frozenset(faulty)
         self._faulty_prefixes = {place[:length] for place in faulty for length in range(len(place) + 1)}
         self._problems: list[FileFault] = []
@@ -88,14 +85,16 @@ class Meaning:
         if self._has_all_names(loc):
             self._check_members(block, agents, members, loc)
         for name, model in block.models.items():
-            for key in unused_model_keys(model, _MODEL):
-                self._report((*loc, "models", name, key), "does nothing beside 'replies', which are said in its place")
+            for key in _PROVIDER_KEYS if model.replies else ():
+                if getattr(model, key) != getattr(_MODEL, key):
+                    place = (*loc, "models", name, key)
+                    self._report(place, "does nothing beside 'replies', which are said in its place")
             for at, reply in enumerate(model.replies):
                 self._check_value(Reply, reply, (*loc, "models", name, "replies", at))
         for name, server in block.mcp.items():
-            for key in unused_server_keys(server):
-                whose = "an address" if server.url is not None else "a program"
-                self._report((*loc, "mcp", name, key), f"does nothing for {whose}; leave it out")
+            key, kind = ("headers_env", "a program") if server.url is None else ("env", "an address")
+            if getattr(server, key):
+                self._report((*loc, "mcp", name, key), f"does nothing for {kind}; leave it out")
         for category, strategy in block.strategies.items():
             if strategy not in self._strategies:
                 text = f"no strategy {strategy!r}; {suggest(strategy, self._strategies)}"
@@ -131,19 +130,16 @@ class Meaning:
 
     def _check_agent(self, agent: AgentBlock, loc: Loc) -> None:
         runtime = type_of(agent)
+        kind = kind_of(runtime, agent.run, agent.run_in)
         if runtime is None:
             self._report(loc, "says not what does the work; give it run: module:function, or a model")
-        elif runtime not in self._runtimes:
-            self._report((*loc, "type"), f"no runtime {runtime!r}; {suggest(runtime, self._runtimes)}")
-        elif runtime == "scripted":
-            self._check_script(agent, loc)
-        elif agent.run is None and runtime in MODEL_TYPES:
-            self._check_model_options(agent, runtime, loc)
-        elif agent.run is None and runtime == "function":
+        elif kind is None:
+            self._report((*loc, "type"), f"no runtime {runtime!r}; {suggest(runtime, list(built_in()))}")
+        elif runtime == "function" and agent.run is None:
             self._report(loc, "give it run: module:function")
-        elif runtime in PROGRAM_TYPES:
-            self._check_program(agent, loc)
-        for place, text in unused_keys(runtime, agent):
+        else:
+            self._check_options(agent, kind, loc)
+        for place, text in kind.unused_keys(agent) if kind is not None else ():
             self._report((*loc, *place), text)
         if agent.output is not None:
             self._check_output(agent.output, (*loc, "output"))
@@ -172,16 +168,18 @@ class Meaning:
         except Refused as refused:
             self._report(loc, refused.reason.removeprefix("approve: "))
 
-    def _check_script(self, agent: AgentBlock, loc: Loc) -> None:
-        if agent.script is not None and "script" in agent.options:
-            self._report((*loc, "script"), "stands in options too; keep one of them")
-        options = dict(agent.options) if agent.script is None else {**agent.options, "script": agent.script}
-        place = (*loc, "options") if agent.script is None else loc
-        self._check_value(Script, options, place)
-
-    def _check_model_options(self, agent: AgentBlock, runtime: str, loc: Loc) -> None:
-        """Check a model agent."""
-        self._check_value(options_class(runtime), agent.options, (*loc, "options"))
+    def _check_options(self, agent: AgentBlock, kind: AgentKind, loc: Loc) -> None:
+        """Check the options of an agent by the record of its kind; `script` is one that stands beside them."""
+        if kind.options is None:
+            return
+        if not agent.options and kind.options_hint:
+            self._report((*loc, "options"), f"is missing; {kind.options_hint}")
+        elif agent.script is None or "script" not in kind.options.model_fields:
+            self._check_value(kind.options, agent.options, (*loc, "options"))
+        else:
+            if "script" in agent.options:
+                self._report((*loc, "script"), "stands in options too; keep one of them")
+            self._check_value(kind.options, {**agent.options, "script": agent.script}, loc)
 
     def _check_output(self, schema: JsonValue, loc: Loc) -> None:
         try:
@@ -204,12 +202,6 @@ class Meaning:
             )
         if any(agent.name == chief.name for agent in block.agents):
             self._report((*place, "model"), f"makes an agent {chief.name!r}, and there is one; rename one of them")
-
-    def _check_program(self, agent: AgentBlock, loc: Loc) -> None:
-        if not agent.options:
-            self._report((*loc, "options"), "is missing; name the program: options: {argv: [tr, a-z, A-Z]}")
-            return
-        self._check_value(KINDS[agent.type or ""], agent.options, (*loc, "options"))
 
     def _check_value(self, model: type[BaseModel], value: object, loc: Loc) -> None:
         """Check a value against a model."""

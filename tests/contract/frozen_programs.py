@@ -32,10 +32,8 @@ from engine.core.scheduler.balancing import RULES
 from engine.core.state import State
 from engine.core.strategies import BUILT_IN, STRATEGIES
 from engine.models.scripted import Reply
-from engine.runtimes.catalogue import built_in
-from engine.runtimes.model.options import ModelOptions, TalkOptions, TeamOptions
-from engine.runtimes.programs.options import AcpOptions, ProcessOptions
-from engine.runtimes.script import Script
+from engine.runtimes.catalogue import built_in, kinds
+from engine.runtimes.model.options import ModelOptions
 from engine.teamfile import json_schema
 from engine.teamfile.policies import BLOCKS
 from engine.trusted_code.trust import Allowed
@@ -45,9 +43,10 @@ from tests.world import agent, team_world
 
 ROOT = Path(__file__).resolve().parents[2]
 OPTIONS: dict[str, type[BaseModel]] = {
-    "process": ProcessOptions, "acp": AcpOptions, "a model": ModelOptions, "MultiAgent": TeamOptions,
-    "ConversationAgent": TalkOptions, "scripted": Script, "a scripted model": Reply,
-}  # fmt: skip
+    **{name: kind.options for name, kind in kinds().items() if kind.options not in (None, ModelOptions)},
+    "a model": ModelOptions,
+    "a scripted model": Reply,
+}
 """What `options` of an agent, and the `replies` of a model, are checked by."""
 PACKAGES = ("dashboard", "engine", "quarterdeck", "store")
 

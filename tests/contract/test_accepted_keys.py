@@ -14,15 +14,14 @@ from pydantic import BaseModel
 
 from engine.core.specs.model_spec import McpSpec, ModelSpec
 from engine.core.specs.spec import MODEL_TYPES
-from engine.runtimes.catalogue import built_in
-from engine.runtimes.spec_keys import UNUSED, WITHOUT_CONTEXT
+from engine.runtimes.catalogue import built_in, kinds
 from engine.teamfile import TeamFileError, parse_team
 from engine.teamfile.blocks import block_of
 from engine.teamfile.schema import AgentBlock, SupervisorBlock
 from tests.runtime.test_key_effects import EFFECTS
 
 TESTS = Path(__file__).parents[1]
-KINDS = sorted(UNUSED.keys() - {WITHOUT_CONTEXT})
+KINDS = sorted(kinds().keys() - {"function of its text"})
 
 EVERY_AGENT = {
     "name": "unit/test_teamfile.py::test_what_is_written_is_what_the_engine_gets",
@@ -62,8 +61,8 @@ OF_KINDS = {
 """Tests of keys whose effect takes more than one agent to see."""
 
 
-def test_every_type_of_agent_is_a_kind_that_the_table_of_keys_knows() -> None:
-    assert set(built_in()) <= UNUSED.keys()
+def test_every_type_of_agent_is_declared_in_the_file_that_the_catalogue_names() -> None:
+    assert set(built_in()) <= kinds().keys()
 
 
 SAMPLES: dict[str, Any] = {

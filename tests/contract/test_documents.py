@@ -111,8 +111,6 @@ MARKS = "dashboard/views/measures/activity.py"
 """Names the rare events that have a mark of their own in lanes; others have no place there."""
 LABELS = "dashboard/views/words/field_names.py"
 """Names the fields of specs that have words or a place of their own; others stand at the end under their names."""
-UNUSED = "engine/runtimes/spec_keys.py"
-"""Names the fields of specs that some runtimes have no use for; others have no place there."""
 
 
 def files_that_name(word: str) -> set[str]:
@@ -127,7 +125,9 @@ ADDITIONS: dict[str, Callable[[], set[str]]] = {
     "An event": lambda: {path for path in files_that_name("AgentPaused") - {MARKS} if "/decide/" not in path},
     "A rule of balancing": lambda: files_that_name("least_load"),
     "An option of an agent": lambda: (
-        files_that_name("step_timeout_s") - {"engine/runtimes/attempts/attempt_limits.py", LABELS, UNUSED}
+        files_that_name("step_timeout_s")
+        - {"engine/runtimes/attempts/attempt_limits.py", LABELS}
+        - files_that_name("AgentKind")  # declare which fields a runtime has no use for
     ),
 }
 

@@ -25,7 +25,7 @@ from engine.core.queries.team.declared import describe_member
 from engine.core.records.records import copy_with, names
 from engine.core.specs.options import SupervisorOptions
 from engine.platform.clock import VirtualClock
-from engine.runtimes.spec_keys import UNUSED, WITHOUT_CONTEXT
+from engine.runtimes.functions.kinds import WITHOUT_CONTEXT
 from engine.simulation.teams import UNUSED_FIELDS, draw_mode, draw_options, draw_spec
 from tests.patience import PATIENCE_S
 
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 NAMES = ("ada", "bob", "cyd", "dan")
 seeds = st.integers(0, 2**32)
-NOT_DRAWN = {*UNUSED_FIELDS, *UNUSED[WITHOUT_CONTEXT], "run_in", "output"}
+NOT_DRAWN = {*UNUSED_FIELDS, *WITHOUT_CONTEXT.unused, "run_in", "output"}
 """Fields of a spec that are about code, do nothing for a function of its text, or hold a schema."""
 
 

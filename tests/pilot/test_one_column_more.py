@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.pilot.copies import run_on_copy
+from tests.copies import run_on_copy
 
 COLUMN = """    Column("LETTERS", 8, right=True, meaning="how many letters a name has",
            cell=lambda row: Cell(str(len(row.agent.name))), order=Order("letters", lambda agent, _: -len(agent.name))),
@@ -10,8 +10,8 @@ COLUMN = """    Column("LETTERS", 8, right=True, meaning="how many letters a nam
 
 
 def test_one_line_is_a_column_on_the_screen_and_in_the_shell_that_sorts_and_is_explained(tmp_path: Path) -> None:
-    def add_column(dashboard: Path) -> None:
-        file = dashboard / "views" / "agents.py"
+    def add_column(product: Path) -> None:
+        file = product / "dashboard" / "views" / "agents.py"
         file.write_text(file.read_text().replace('    Column("GEN"', f'{COLUMN}    Column("GEN"', 1))
 
     run_on_copy(tmp_path, add_column, "tests/pilot/one_column_more.py", "tests/unit/test_sorting.py")

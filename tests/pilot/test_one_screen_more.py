@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.pilot.copies import run_on_copy
+from tests.copies import run_on_copy
 
 VIEW = '''"""How long the names of agents are."""
 
@@ -71,8 +71,8 @@ WHAT_HOLDS_OF_EVERY_SCREEN = ("tests/unit/test_actions.py",)
 
 
 def test_two_new_files_are_a_screen_with_a_key_a_word_its_help_and_an_address(tmp_path: Path) -> None:
-    def add_screen(dashboard: Path) -> None:
-        (dashboard / "views" / "lengths.py").write_text(VIEW)
-        (dashboard / "screens" / "lengths.py").write_text(SCREEN)
+    def add_screen(product: Path) -> None:
+        (product / "dashboard" / "views" / "lengths.py").write_text(VIEW)
+        (product / "dashboard" / "screens" / "lengths.py").write_text(SCREEN)
 
     run_on_copy(tmp_path, add_screen, "tests/pilot/one_screen_more.py", *WHAT_HOLDS_OF_EVERY_SCREEN)

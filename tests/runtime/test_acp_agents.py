@@ -17,7 +17,7 @@ from engine.core.specs.model_spec import McpSpec
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec
 from engine.runtimes.programs import acp_calls, acp_session
-from engine.runtimes.spec_keys import TOOL_KINDS
+from engine.runtimes.programs.options import TOOL_KINDS
 from tests.runtime.engines import Engine, Engines, Hurried
 from tests.runtime.test_external_programs import gone
 from tests.runtime.test_jsonl_agents import steps

@@ -20,6 +20,7 @@ from engine.core.errors import Refused
 from engine.core.specs.failure_policies import FailurePolicy
 from engine.core.specs.guard import KINDS
 from engine.core.strategies import BUILT_IN, STRATEGIES
+from engine.runtimes.catalogue import kinds
 from engine.runtimes.functions.context import BlockingContext, Context
 from engine.runtimes.functions.task import Task, TaskInput
 from engine.runtimes.model.options import TalkOptions, TeamOptions
@@ -187,6 +188,15 @@ def test_every_option_of_a_program_is_told_with_its_default() -> None:
         for name, one in fields.items()
         if isinstance(one.default, bool | str) and not _ends_with(told[name], one.default)
     ] == []
+
+
+@pytest.mark.parametrize("kind", sorted(name for name, kind in kinds().items() if kind.options is not None))
+def test_every_option_of_a_kind_of_agent_has_a_row(kind: str) -> None:
+    options = kinds()[kind].options
+    text = "".join(path.read_text(encoding="utf-8") for path in PAGES if path.parent.name == "reference")
+
+    assert options is not None
+    assert options.model_fields.keys() <= {*re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)}
 
 
 def test_every_option_of_serve_is_told() -> None:

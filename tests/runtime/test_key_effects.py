@@ -17,7 +17,7 @@ from engine import AgentSpec, Fail, SupervisorOptions
 from engine.core.commands import Answer
 from engine.core.records.records import copy_with
 from engine.core.specs.model_spec import McpSpec, ModelSpec
-from engine.runtimes.spec_keys import kind_of
+from engine.runtimes.catalogue import kind_of, kinds
 from tests.runtime.engines import Engines
 
 pytestmark = pytest.mark.anyio
@@ -193,4 +193,4 @@ async def test_a_key_that_is_accepted_changes_what_comes_of_the_work(
 def test_an_effect_is_tried_on_the_kind_of_agent_that_it_names() -> None:
     for effect in EFFECTS:
         spec = effect.spec if effect.key != "run" else effect.bare_spec
-        assert kind_of(spec.agent_type, spec.run, spec.run_in) == effect.kind, _id(effect)
+        assert kind_of(spec.agent_type, spec.run, spec.run_in) == kinds()[effect.kind], _id(effect)

@@ -190,13 +190,21 @@ async def test_a_runtime_that_was_forgotten_while_it_was_made_is_made_anew_for_w
     assert crew.ready("hash") is gate.made[1]
 
 
+LATE_RUNTIME = """
+import threading
+from engine.runtimes.kinds import AgentKind
+THREAD = threading.current_thread()
+KINDS = {"gated": AgentKind(words="a gated agent", factory="late_runtime:make")}
+"""
+
+
 @pytest.mark.anyio
 async def test_the_module_of_a_runtime_is_imported_beside_the_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tmp_path.joinpath("late_runtime.py").write_text("import threading\nTHREAD = threading.current_thread()\n")
+    tmp_path.joinpath("late_runtime.py").write_text(LATE_RUNTIME)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setitem(catalogue._BUILT_IN, "gated", "late_runtime:make")
+    monkeypatch.setitem(catalogue._BUILT_IN, "gated", "late_runtime")
     monkeypatch.setattr(catalogue, "_loaded", set())
     gate = Gate()
     gate.open.set()

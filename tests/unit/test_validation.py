@@ -44,7 +44,7 @@ from engine.core.specs.spec import (
 )
 from engine.core.state import State
 from engine.core.validation.records import check_arguments, checked
-from engine.runtimes.spec_keys import UNUSED
+from engine.runtimes.functions.kinds import FUNCTION
 from engine.simulation.drawing import draw_valid_record
 from engine.supervisor.dynamic import DynamicSupervisor
 from engine.teamfile import TeamFileError, parse_team
@@ -180,7 +180,7 @@ def in_a_command(cls: Any, name: str, value: Any) -> str:
 
 def in_a_file(cls: Any, key: str, value: Any) -> str:
     case = CASES[cls]
-    code = {"model": "openai/gpt-4o"} if cls is AgentSpec and key in UNUSED["function"] else {"run": "crew:ada"}
+    code = {"model": "openai/gpt-4o"} if cls is AgentSpec and key in FUNCTION.unused else {"run": "crew:ada"}
     document: dict[str, Any] = {
         "version": 1,
         "supervisor": {"name": "chief", "on_failure": [{case.block[-1]: {}}] if "on_failure" in case.block else []},

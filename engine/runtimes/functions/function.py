@@ -19,7 +19,7 @@ from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.functions.child import InvalidFunction, MissingFunction, reporter
 from engine.runtimes.functions.context import BlockingContext, Context
-from engine.runtimes.spec_keys import WITHOUT_CONTEXT, check_keys
+from engine.runtimes.functions.kinds import WITHOUT_CONTEXT
 from engine.runtimes.toolbox.calling import is_async
 from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.kit import Kit
@@ -65,7 +65,7 @@ class FunctionRuntime:
         self._in_thread = run_in == "thread" or (run_in is None and not is_async(function))
         self._takes_context = count_arguments(function, name) == 2
         if not self._takes_context:
-            check_keys(self._spec, WITHOUT_CONTEXT)
+            WITHOUT_CONTEXT.check_keys(self._spec)
         await check_output_schema(self._spec)
         self._tools = await self._code.load_tools(self._spec)
         self._function = function

@@ -1,11 +1,14 @@
-"""The `options` of model agents, by their type; an invalid value is refused in one line that names its place."""
+"""The kinds of agents that a model plays, and their `options`."""
 
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from engine.core.records.records import JsonValue
-from engine.core.specs.spec import AgentSpec
+from engine.core.specs.spec import MODEL_TYPES, AgentSpec
+from engine.runtimes.kinds import AgentKind, Place, SpecBlock
 from engine.runtimes.options import options_in
 
 TOOL_NAMES = (
@@ -86,7 +89,7 @@ class TalkOptions(ModelOptions):
     """The word with which a speaker ends the conversation."""
 
 
-_OF_TYPES: dict[str, type[ModelOptions]] = {"MultiAgent": TeamOptions, "ConversationAgent": TalkOptions}
+_OF_TYPES: Mapping[str, type[ModelOptions]] = {"MultiAgent": TeamOptions, "ConversationAgent": TalkOptions}
 
 
 def options_class(agent_type: str) -> type[ModelOptions]:
@@ -108,3 +111,30 @@ def uses_tools(spec: AgentSpec) -> bool:
     if spec.agent_type == "llm":
         return bool(spec.tools or spec.mcp or spec.may or spec.approve)
     return spec.agent_type != "SimpleAgent"
+
+
+def _unused_by_members(agent_type: str, keys: SpecBlock) -> Iterator[tuple[Place, str]]:
+    """Yield keys for the agent's own model, if the agent is composed of others and its own model is not used."""
+    if keys.model and keys.options.get("moderator") is not None:
+        yield ("model",), "does nothing beside a moderator; leave one of them out"
+    elif keys.instructions and not keys.model:
+        yield ("instructions",), f"is for the model of a {agent_type}, and this one has none; name it with 'model'"
+
+
+_TOOLS = ("tools", "mcp", "may", "approve")
+_UNUSED: Mapping[str, tuple[str, ...]] = {
+    "SimpleAgent": ("run_in", *_TOOLS),
+    "MultiAgent": ("run_in", *_TOOLS),
+    "ConversationAgent": ("run_in", *_TOOLS, "output"),
+}
+KINDS: Mapping[str, AgentKind] = {
+    agent_type: AgentKind(
+        words=f"an agent of type {agent_type}",
+        factory="engine.runtimes.model.runtime:model_runtime",
+        options=options_class(agent_type),
+        unused=_UNUSED.get(agent_type, ("run_in",)),
+        hints=dict.fromkeys(_TOOLS, "make it a ReactAgent") if agent_type == "SimpleAgent" else {},
+        unused_by_others=partial(_unused_by_members, agent_type) if agent_type in _OF_TYPES else None,
+    )
+    for agent_type in MODEL_TYPES
+}

@@ -24,7 +24,7 @@ from engine.runtimes.programs.acp_messages import Abilities, PermissionOption, T
 from engine.runtimes.programs.acp_requests import AcpRequests
 from engine.runtimes.programs.acp_servers import SessionServer
 from engine.runtimes.programs.acp_session import AcpSession, AgentRefused, LineEnded, LoginMissing
-from engine.runtimes.spec_keys import TOOL_KINDS
+from engine.runtimes.programs.options import TOOL_KINDS
 
 M = TypeVar("M", bound=BaseModel)
 LOGIN_WANTED = -32000

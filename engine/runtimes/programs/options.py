@@ -1,14 +1,29 @@
-"""The `options` of agents that are programs, of the types `process` and `acp`.
+"""The kinds of agents that are programs, `process` and `acp`, and their `options`.
 
 See docs/reference/programs.md.
 """
 
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from engine.core.specs.model_spec import Variable
+from engine.runtimes.kinds import AgentKind, Place, SpecBlock
 
+TOOL_KINDS = (
+    "read",
+    "edit",
+    "delete",
+    "move",
+    "search",
+    "execute",
+    "think",
+    "fetch",
+    "switch_mode",
+    "other",
+)
+"""Kinds of tools in the Agent Client Protocol, which are the keys of `approve` of an `acp` agent."""
 Word = Annotated[str, Field(max_length=100_000, pattern=r"^[^\x00]*$")]
 
 
@@ -61,5 +76,35 @@ class AcpOptions(ProgramOptions):
     """It may ask the engine to run programs in its folder, each approved by a person; not its own programs."""
 
 
-KINDS: dict[str, type[ProgramOptions]] = {"process": ProcessOptions, "acp": AcpOptions}
-"""Options by agent type."""
+def _unused_by_acp(keys: SpecBlock) -> Iterator[tuple[Place, str]]:
+    for tool in keys.approve:
+        if tool not in TOOL_KINDS:
+            yield ("approve", tool), f"is no kind of tool of the protocol; there are {', '.join(TOOL_KINDS)}"
+    for index, name in enumerate(keys.mcp):
+        if "/" in name:
+            server_name = name.partition("/")[0]
+            yield ("mcp", index), f"names one tool, and an agent of type acp gets whole servers: write {server_name!r}"
+
+
+_UNUSED = ("run", "run_in", "tools", "model", "may", "step_timeout_s")
+_OPTIONS_HINT = "name the program: options: {argv: [tr, a-z, A-Z]}"
+_HINTS = {"step_timeout_s": "use timeout_s"}
+KINDS: Mapping[str, AgentKind] = {
+    "process": AgentKind(
+        words="an agent of type process",
+        factory="engine.runtimes.programs.process:process_runtime",
+        options=ProcessOptions,
+        options_hint=_OPTIONS_HINT,
+        unused=(*_UNUSED, "instructions", "mcp", "approve"),
+        hints=_HINTS,
+    ),
+    "acp": AgentKind(
+        words="an agent of type acp",
+        factory="engine.runtimes.programs.acp:acp_runtime",
+        options=AcpOptions,
+        options_hint=_OPTIONS_HINT,
+        unused=_UNUSED,
+        hints=_HINTS,
+        unused_by_others=_unused_by_acp,
+    ),
+}

@@ -9,7 +9,9 @@ import pytest
 
 from engine.core.specs.spec import AgentSpec
 from engine.errors import Unusable
-from engine.runtimes.spec_keys import TOOL_KINDS, UNUSED, WITHOUT_CONTEXT, check_keys, kind_of, unused_keys
+from engine.runtimes.catalogue import kind_of, kinds
+from engine.runtimes.functions.kinds import WITHOUT_CONTEXT
+from engine.runtimes.programs.options import TOOL_KINDS
 from engine.teamfile import TeamFileError, parse_team
 
 GIVEN: dict[str, Any] = {
@@ -24,15 +26,15 @@ def test_a_function_of_its_text_has_no_use_for_what_its_context_would_bring(key:
     way = "" if key in ("model", "instructions", "may") else ", or let it take (task, ctx)"
 
     with pytest.raises(Unusable) as fault:
-        check_keys(spec, WITHOUT_CONTEXT)
+        WITHOUT_CONTEXT.check_keys(spec)
     assert str(fault.value) == (
         f"agent 'ada': {key} does nothing for a function that takes its text alone; leave it out{way}"
     )
 
 
 def test_a_function_of_its_text_uses_all_other_keys() -> None:
-    assert {*UNUSED[WITHOUT_CONTEXT]} == {*GIVEN}
-    check_keys(AgentSpec(name="ada", run="crew:work", run_in="thread", options={"a": 1}), WITHOUT_CONTEXT)
+    assert {*WITHOUT_CONTEXT.unused} == {*GIVEN}
+    WITHOUT_CONTEXT.check_keys(AgentSpec(name="ada", run="crew:work", run_in="thread", options={"a": 1}))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +55,7 @@ def test_a_function_of_its_text_uses_all_other_keys() -> None:
 def test_the_kind_of_an_agent_follows_from_its_type_and_its_code(
     agent_type: str | None, run: str | None, run_in: str | None, kind: str | None
 ) -> None:
-    assert kind_of(agent_type, run, run_in) == kind
+    assert kind_of(agent_type, run, run_in) == (kinds()[kind] if kind else None)
 
 
 LED: list[tuple[dict[str, Any], str]] = [
@@ -74,7 +76,7 @@ def test_what_is_for_a_model_is_refused_where_a_conversation_has_none_of_its_own
     own = {key: text for key, text in keys.items() if key != "moderator"}
     options = {"speakers": ["a", "b"], **({"moderator": keys["moderator"]} if "moderator" in keys else {})}
     spec = AgentSpec(name="talk", agent_type="ConversationAgent", options=options, **own)
-    faults = [f"{'.'.join(map(str, place))}: {text}" for place, text in unused_keys(spec.agent_type, spec)]
+    faults = [f"{'.'.join(map(str, place))}: {text}" for place, text in kinds()["ConversationAgent"].unused_keys(spec)]
 
     assert len(faults) == bool(fault)
     assert all(said.startswith(fault) for said in faults)
