@@ -8,38 +8,28 @@ from textual.widget import Widget
 
 from dashboard.frame.ended_run import EndedRun
 from dashboard.frame.page_reading import PageReading
-from dashboard.frame.panels_screen import PanelsScreen, give_rows
+from dashboard.frame.panels_screen import PanelsScreen
+from dashboard.frame.run_tasks import RunTasks
 from dashboard.frame.sizing import Grip, PaneSizes
-from dashboard.reading.newest import Newest
 from dashboard.views.arrangement import PANE_MIN_COLUMNS
 from dashboard.views.changes.drafts import as_markdown, draft
 from dashboard.views.drawing.graph_slot import GraphSlot
 from dashboard.views.drawing.lines import Line, Span, hairline
 from dashboard.views.drawing.markdown import clean_markdown
 from dashboard.views.drawing.prose import prose
-from dashboard.views.event_log import Entry
-from dashboard.views.facts.ended import ENDS, FAILS, ended_lines, ended_tasks_in, failed_lines
 from dashboard.views.facts.run_page import report_words, run_lines
-from dashboard.views.facts.run_work import MAX_LINES, TASKS_PER_MS, Census, at_work_lines, take_census, waiting_lines
-from dashboard.views.graph.nodes import Sight
 from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 from dashboard.widgets.report import Report
 from engine.core.state import Run
-from store import Reader
 
 REPORT_MS = 1_000
 """Minimum interval of updates of a draft, in milliseconds."""
-METERS_MS = 500
-"""Minimum interval of updates of meters and times, in milliseconds."""
 GRAPH_MIN_HEIGHT = 45
 """Minimum height of the screen for the graph."""
 MAX_DRAFT_CHARACTERS = 60_000
 """Characters of a draft that are shown, counted from its end."""
-MAX_ENDED_ATTEMPTS = 2_000
-"""Ends of attempts of an ended run that are read, the newest."""
-_NO_WORK = Census()
 _OF_OPEN = ("D", "P", "ctrl+d", "f")
 """Keys without an effect on an ended run."""
 
@@ -53,6 +43,78 @@ class ReportSizes(PaneSizes):
 
     def is_open(self, grip: Grip) -> bool:
         return not self._run_screen.is_whole and super().is_open(grip)
+
+
+class RunReport:
+    """The output of a run; while the run works, its draft, in a pane that is cheap to extend."""
+
+    def __init__(self, page: "RunScreen") -> None:
+        self._page = page
+        self.text = ""
+        """The output, or its draft."""
+        self._due_ms = 0
+        """Time of the next draft."""
+
+    def show(self, view: ViewState, run: Run | None) -> None:
+        """Fill the pane of the draft, or that of the output."""
+        page = self._page
+        page.panel("draft").display = run is not None
+        page.query_one("#heading").display = page.report.display = run is None
+        if run is not None:
+            self._show_draft(view, run)
+        else:
+            self._show_output(view)
+
+    def _show_draft(self, view: ViewState, run: Run) -> None:
+        page, pane = self._page, self._page.panel("draft")
+        if view.is_due(self._due_ms):
+            self._due_ms = view.wall_ms + REPORT_MS
+            self.text = draft(view.state, run, view.live, page.reading.texts)
+        text = self.text
+        if not text:
+            request = as_markdown(page.reading.texts.of(run.request))
+            text = f"{request}\n\n---\n\nwas asked for; the output of the run will appear here"
+        pane.edge = page.report_joint
+        words = report_words(view.state, run.id, self.text, whole=page.is_whole)
+        pane.fill("REPORT", prose(text, pane.wide, max_characters=MAX_DRAFT_CHARACTERS), right=words)
+
+    def _show_output(self, view: ViewState) -> None:
+        page, joint = self._page, self._page.report_joint
+        summary = view.state.summary(page.subject_id)
+        output = page.reading.texts.of(summary.output) if summary is not None else ""
+        words = report_words(view.state, page.subject_id, output, whole=page.is_whole)
+        line = hairline("REPORT", max(0, page.query_one("#right").size.width - len(joint)), right=words)
+        edge = [Span(joint, "line")] if joint else []
+        page.query_one("#heading", Lines).show([line._replace(spans=(*edge, *line.spans))])
+        if output != self.text or not page.report.has_text:  # parsing a long report takes a whole frame
+            self.text = output
+            page.report.show(clean_markdown(as_markdown(output)) or "*no output*")
+
+
+class RunGraph:
+    """The graph of a run below its report, if there is room; of an ended run as it was before the end."""
+
+    def __init__(self, page: "RunScreen") -> None:
+        self._page = page
+        self._slot = GraphSlot()
+        self._ended_run: EndedRun | None = None
+
+    def show(self, view: ViewState, run: Run | None) -> None:
+        """Fill the pane, or hide it."""
+        page, pane = self._page, self._page.query_one("#graph", Lines)
+        has_room = not page.is_stacked and page.size.height >= GRAPH_MIN_HEIGHT
+        sight = None
+        if has_room and run is None:
+            self._ended_run = self._ended_run or EndedRun(page.deck, page.update_now)
+            sight = self._ended_run.sight(page.subject_id, view)
+        pane.display = has_room and (run is not None or sight is not None)
+        if not (pane.display and pane.size.width):
+            return
+        width, height = pane.size
+        calm = page.app.animation_level == "none"
+        lines = self._slot.lines(view, page.subject_id, width - 1, height, calm=calm, final_sight=sight)
+        edged = [Line((Span("├" if not at else "│", "line"), *line.spans)) for at, line in enumerate(lines)]
+        pane.show(edged)
 
 
 class RunScreen(PanelsScreen):
@@ -93,17 +155,11 @@ class RunScreen(PanelsScreen):
 
     def __init__(self, subject_id: str) -> None:
         super().__init__(subject_id)
-        self.reading = PageReading(self, self.read, self.show_body)
-        self._census, self._census_ms = _NO_WORK, 0
-        self._report_ms = 0
-        self._graph = GraphSlot()
         self.sizes = ReportSizes(self)
         self.is_whole = False
         """Whether the report covers the page."""
-        self._ended_run: EndedRun | None = None
-        self._fails, self._ends = Newest(MAX_LINES), Newest(MAX_ENDED_ATTEMPTS)
-        self._output = ""
-        """The report, or its draft."""
+        self._tasks, self._output, self._graph = RunTasks(self), RunReport(self), RunGraph(self)
+        self.reading = PageReading(self, self._tasks.read, self.show_body)
 
     def body(self) -> Iterable[Widget]:
         yield Lines(id="facts")
@@ -121,134 +177,24 @@ class RunScreen(PanelsScreen):
     def report(self) -> Report:
         return self.query_one("#report", Report)
 
+    @property
+    def report_joint(self) -> str:
+        """The sign by which the title of the report joins the line at its left; empty if there is none."""
+        return "" if self.is_stacked or self.is_whole else "┬"
+
     def draw(self, view: ViewState) -> None:
-        state, now_ms = view.state, view.now_ms
-        run = state.runs.get(self.subject_id)
+        run, tasks, width = view.state.runs.get(self.subject_id), self._tasks, self.size.width
         if run is not None:
-            self._count(view, run)
-        width = self.size.width
-        self.show_facts(
-            run_lines(state, self.subject_id, self._census.stages, width=width, now_ms=now_ms, working=view.working)
-        )
+            tasks.count(view, run)
+        stages, now_ms, working = tasks.census.stages, view.now_ms, view.working
+        self.show_facts(run_lines(view.state, self.subject_id, stages, width=width, now_ms=now_ms, working=working))
         if not self.is_whole:
-            self._show_work(view, run)
-        self._show_report(view, run)
-        self._show_graph(view, run)
-
-    def _count(self, view: ViewState, run: Run) -> None:
-        if view.is_due(self._census_ms) or not self._census.stages:
-            self._census = take_census(view.state, run)
-            self._census_ms = view.wall_ms + len(run.tasks) // TASKS_PER_MS
-
-    def _show_work(self, view: ViewState, run: Run | None) -> None:
-        at_work, waiting, failed = map(self.panel, ("at_work", "waiting", "failed"))
-        state, now_ms, names = view.state, view.now_ms, view.names
-        newest = self.reading.entries[::-1]
-        broken = failed_lines(newest, names, width=at_work.wide, now_ms=now_ms)
-        if run is None:
-            width, of = (
-                at_work.wide,
-                (self.reading.entries[-1:], len(self.reading.entries), at_work.wide, names, names.renames),
-            )
-            first = self.line_cache.lines(
-                "ended", of, lambda: ended_lines(ended_tasks_in(newest, names), names, width=width)
-            )
-            later = list[Line]()
-            the = "the last " if len(first) == MAX_ENDED_ATTEMPTS else ""
-            title, right = "TASKS", f"{the}{len(first):,} ended, the newest first"
-        else:
-            width, working = at_work.wide, view.working
-            first = self.line_cache.lines(
-                "at work",
-                (self._census, width, working, view.live, now_ms // METERS_MS),
-                lambda: at_work_lines(state, self._census, view.live, width=width, now_ms=now_ms, working=working),
-            )
-            later = self.line_cache.lines(
-                "waiting",
-                (self._census, width),
-                lambda: waiting_lines(state, self._census, view.counts, width=width, now_ms=now_ms),
-            )
-            title = "TASKS"
-            right = f"{len(self._census.at_work):,} at work · {len(self._census.waiting):,} wait"
-        if self.is_stacked:
-            for pane in (at_work, waiting, failed):  # drop heights of the other layout
-                pane.styles.height = pane.styles.display = None
-            at_work.fill(title, [*first, *later, *(broken if run is not None else ())], right=right)
-            return
-        self._share_out(at_work, len(first), waiting, len(later), failed, len(broken))
-        at_work.fill(title, first, right=right)
-        waiting.fill("WAITING", later, right="by priority, then age")
-        failed.fill("FAILED ATTEMPTS", broken, right=f"{len(broken):,}")
-
-    def _share_out(
-        self, first: Panel, first_rows: int, second: Panel, second_rows: int, third: Panel, third_rows: int
-    ) -> None:
-        """Set the heights of three panes by their rows; the pane with most rows gets the rest."""
-        rows = self.query_one("#work").size.height
-        last = min(third_rows + 1, max(4, rows // 5)) if third_rows else 0
-        top = rows - last if not second_rows else min(first_rows + 1, max(6, rows // 2)) if first_rows else 2
-        give_rows(first, top)
-        give_rows(second, rows - top - last)
-        give_rows(third, last)
-
-    def _show_report(self, view: ViewState, run: Run | None) -> None:
-        """Show the output; while the run works, its draft, in a pane that is cheap to extend."""
-        state = view.state
-        summary, growing = state.summary(self.subject_id), self.panel("draft")
-        heading = self.query_one("#heading", Lines)
-        growing.display, heading.display, self.report.display = run is not None, run is None, run is None
-        whole = self.is_whole
-        joint = "" if self.is_stacked or whole else "┬"
-        if run is not None:
-            if view.is_due(self._report_ms):
-                self._report_ms = view.wall_ms + REPORT_MS
-                self._output = draft(state, run, view.live, self.reading.texts)
-            growing.edge = joint
-            lines = prose(
-                self._output or self._placeholder_text(run), growing.wide, max_characters=MAX_DRAFT_CHARACTERS
-            )
-            growing.fill("REPORT", lines, right=report_words(state, self.subject_id, self._output, whole=whole))
-            return
-        output = self.reading.texts.of(summary.output) if summary is not None else ""
-        words = report_words(state, self.subject_id, output, whole=whole)
-        line = hairline("REPORT", max(0, self.query_one("#right").size.width - len(joint)), right=words)
-        heading.show([line._replace(spans=(*_joint(joint), *line.spans))])
-        if output != self._output or not self.report.has_text:  # parsing a long report takes a whole frame
-            self._output = output
-            self.report.show(clean_markdown(as_markdown(output)) or "*no output*")
-
-    def _show_graph(self, view: ViewState, run: Run | None) -> None:
-        """Show the graph of the run below its report, if there is room."""
-        pane = self.query_one("#graph", Lines)
-        has_room = not self.is_stacked and self.size.height >= GRAPH_MIN_HEIGHT
-        sight = self._final_sight(view) if has_room and run is None else None
-        pane.display = has_room and (run is not None or sight is not None)
-        if not (pane.display and pane.size.width):
-            return
-        width, height = pane.size
-        calm = self.app.animation_level == "none"
-        lines = self._graph.lines(view, self.subject_id, width - 1, height, calm=calm, final_sight=sight)
-        edged = [Line((Span("├" if not at else "│", "line"), *line.spans)) for at, line in enumerate(lines)]
-        pane.show(edged)
-
-    def _final_sight(self, view: ViewState) -> Sight | None:
-        """Return the team at the end of the run; None while it is read."""
-        if self._ended_run is None:
-            self._ended_run = EndedRun(self.deck, self.update_now)
-        return self._ended_run.sight(self.subject_id, view)
-
-    def _placeholder_text(self, run: Run) -> str:
-        """Return the placeholder of a report: the request."""
-        request = as_markdown(self.reading.texts.of(run.request))
-        return f"{request}\n\n---\n\nwas asked for; the output of the run will appear here"
+            tasks.show(view, run)
+        self._output.show(view, run)
+        self._graph.show(view, run)
 
     def copyable_text(self) -> tuple[str, str]:
-        return "the report", self._output
-
-    def read(self, reader: Reader, view: ViewState) -> list[Entry]:
-        if self.subject_id in view.state.runs:
-            return self._fails.up_to(view.state.seq, reader, view.names, run_id=self.subject_id, kinds=FAILS)
-        return self._ends.up_to(view.state.seq, reader, view.names, run_id=self.subject_id, kinds=ENDS)
+        return "the report", self._output.text
 
     def action_whole(self) -> None:
         """Show the report on the whole page, or the page again."""
@@ -273,10 +219,6 @@ class RunScreen(PanelsScreen):
             self.action_whole()
         else:
             super().action_back()
-
-
-def _joint(sign: str) -> tuple[Span, ...]:
-    return (Span(sign, "line"),) if sign else ()
 
 
 PAGE = RunScreen
