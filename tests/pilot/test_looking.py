@@ -258,6 +258,6 @@ async def test_a_search_of_the_events_begins_after_a_pause_in_typing_or_with_ent
         await hand.press("enter")
         assert screen.finding.needle == "attempt_done"
 
-        monkeypatch.setattr("dashboard.screens.events.TYPED_S", 0.0)
+        monkeypatch.setattr("dashboard.screens.events.TYPED_S", 0.01)
         await hand.press("slash", "x")
         await until(hand.pilot, lambda: screen.finding.needle == "attempt_donex")
