@@ -65,11 +65,7 @@ OWN_FILE_HINT = "import it into a file of its own: quarterdeck import FILE --db 
 
 
 def check_version(format_name: object, version: object) -> None:
-    """Check that this program reads archives of a format and its version.
-
-    Raises:
-        NotStrict: If it does not.
-    """
+    """Check that this program reads archives of a format and its version; raises NotStrict if it does not."""
     if format_name != FORMAT or type(version) is not int or version < 1:
         raise NotStrict("it is not an archive of quarterdeck")
     if version < VERSION:

@@ -63,11 +63,7 @@ def preview(state: State, command: Command, now_ms: int) -> Decided:
 
 
 def swap_preview(state: State, target: str, mode: str) -> SwapPreview:
-    """Return the effects of a swap of an agent now.
-
-    Raises:
-        Refused: If there is no such agent, or no such mode.
-    """
+    """Return the effects of a swap of an agent now; raises Refused if there is no such agent, or no such mode."""
     agent, checked_mode = find_agent(state, target), swap_mode(mode)
     at_work = [state.tasks[task_id] for task_id in (*agent.running, *agent.parked)]
     pairs = [(task, task.attempt) for task in at_work if task.attempt is not None]

@@ -117,11 +117,7 @@ def _check_target_seq(reader: Reader, at_seq: int | None, changed: ChangedStep |
 
 
 def step_at(reader: Reader, seq: int) -> StepRecorded:
-    """Return the step that event `seq` recorded.
-
-    Raises:
-        Refused: If the event does not record a step.
-    """
+    """Return the step that event `seq` recorded; raises Refused if the event does not record a step."""
     records = reader.records(seq - 1, 1)
     event = events_of(records)[0] if records and records[0].seq == seq else None
     if not isinstance(event, StepRecorded):
@@ -130,11 +126,7 @@ def step_at(reader: Reader, seq: int) -> StepRecorded:
 
 
 def step_named(reader: Reader, task_id: str, key: str) -> int:
-    """Return the seq of the last event that recorded a step.
-
-    Raises:
-        Refused: If the task has no step with this key.
-    """
+    """Return the seq of the last event that recorded a step; raises Refused if the task has no step with this key."""
     for step in reversed(list(steps_of(reader, task_id))):
         if step.step == key:
             return step.seq

@@ -50,11 +50,7 @@ class Batch:
 
 
 def row_of(event: Event) -> Row:
-    """Return the journal row of `event`.
-
-    Raises:
-        ValueError: If a text in it cannot be written as UTF-8.
-    """
+    """Return the journal row of `event`; raises ValueError if a text in it cannot be written as UTF-8."""
     kind, has_run, has_task, has_agent = _SHAPES[type(event)]
     untyped: Any = event
     return Row(

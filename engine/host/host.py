@@ -374,11 +374,7 @@ class Host:
         self._loop.fail(error)
 
     async def _check_outside(self, reference: str) -> None:
-        """Check that an address or program in a spec or setting is trusted.
-
-        Raises:
-            Unusable: If it is not.
-        """
+        """Check that an address or program in a spec or setting is trusted; raises Unusable if it is not."""
         await self.threads.run(partial(self._trusting.check, reference))
 
     def live(self, key: str, text: str) -> None:

@@ -76,11 +76,7 @@ class RuntimePool:
         return _path(team.folder) if team is not None else self._folder
 
     def spec(self, spec_hash: str) -> AgentSpec:
-        """Return the spec with a content hash.
-
-        Raises:
-            Unusable: If the spec is no longer in use.
-        """
+        """Return the spec with a content hash; raises Unusable if the spec is no longer in use."""
         spec = self._state().specs.get(spec_hash)
         if spec is None:
             raise Unusable("its spec is not in use any more")

@@ -93,11 +93,7 @@ class Link:
         return reply.answer
 
     async def look(self, model: str) -> messages.Facts:
-        """Return litellm's facts about a model.
-
-        Raises:
-            RequestFailed: If litellm does not know it.
-        """
+        """Return litellm's facts about a model; raises RequestFailed if litellm does not know it."""
         reply = await self._send(lambda id: messages.Look(id=id, model=model), _ignore, 60.0)
         assert isinstance(reply, messages.LookAnswered)
         return reply.facts

@@ -75,11 +75,7 @@ def replies_of(name: str, model: ModelSpec) -> list[Reply]:
 
 
 async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleep) -> ModelAnswer:
-    """Return the next reply of the conversation.
-
-    Raises:
-        ModelError: If the reply is a failure, or invalid.
-    """
+    """Return the next reply of the conversation; raises ModelError if the reply is a failure, or invalid."""
     try:
         replies = replies_of(request.name, request.model)
     except Unusable as unusable:

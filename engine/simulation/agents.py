@@ -85,11 +85,7 @@ class SimulatedRuntime:
         self._world = world
 
     async def check(self) -> None:
-        """Check that the code is there.
-
-        Raises:
-            Unusable: If it is not.
-        """
+        """Check that the code is there; raises Unusable if it is not."""
         self._world.check_code(self._spec.name)
 
     async def execute(self, work: Work) -> JsonValue:

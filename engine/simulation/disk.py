@@ -166,11 +166,7 @@ class MemorySnapshots:
         self._journal = journal
 
     async def save(self, seq: int, body: bytes) -> None:
-        """Keep the state as it was after record `seq`.
-
-        Raises:
-            ValueError: If the journal does not reach it.
-        """
+        """Keep the state as it was after record `seq`; raises ValueError if the journal does not reach it."""
         faults = self._faults
         if faults.is_killed:
             raise EngineKilled("this engine was killed")

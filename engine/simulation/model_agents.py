@@ -88,11 +88,7 @@ class SimulatedModelAgent(ModelRuntime):
 
     @override
     async def check(self) -> None:
-        """Check that the code is there.
-
-        Raises:
-            Unusable: If it is not.
-        """
+        """Check that the code is there; raises Unusable if it is not."""
         self._world.check_code(self._spec.name)
 
     @override

@@ -79,11 +79,7 @@ class SimulatedModels(ModelService):
 
     @override
     async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleep) -> ModelAnswer:
-        """Answer one request.
-
-        Raises:
-            ModelError: If the attempt has a mishap in this turn.
-        """
+        """Answer one request; raises ModelError if the attempt has a mishap in this turn."""
         attempt = CURRENT_ATTEMPT.get()
         messages = [message for message in request.messages if message.role != "system"]
         digest = blake2b(msgspec.json.encode(messages), digest_size=8).hexdigest()

@@ -105,11 +105,7 @@ class World:
         return share < self.plan.trouble and key not in self.plan.avoided_mishaps
 
     def check_code(self, agent: str) -> None:
-        """Check that the code of an agent is there.
-
-        Raises:
-            Unusable: If it is not.
-        """
+        """Check that the code of an agent is there; raises Unusable if it is not."""
         if agent in self.missing:
             raise BoundElsewhere(agent) if is_bound_to_program(agent) else Unusable(f"the code of {agent} is gone")
 

@@ -40,11 +40,7 @@ class Callables:
         self._references: dict[Call, str] = {}
 
     def with_references(self, spec: AgentSpec) -> AgentSpec:
-        """Return `spec` with references in place of callables.
-
-        Raises:
-            Unusable: If something in it cannot be called.
-        """
+        """Return `spec` with references in place of callables; raises Unusable if something in it cannot be called."""
         return _change_code(spec, self._reference)
 
     def with_callables(self, spec: AgentSpec) -> AgentSpec:

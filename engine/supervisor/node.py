@@ -46,11 +46,7 @@ def translate_refusals() -> Iterator[None]:
 
 
 def check_names(where: str, names: Iterable[str], valid_names: Collection[str]) -> None:
-    """Check that all options exist.
-
-    Raises:
-        UnknownOption: For the first that does not, with the nearest names.
-    """
+    """Check that all options exist; raises UnknownOption for the first that does not, with the nearest names."""
     for name in names:
         if name not in valid_names:
             raise UnknownOption(where, name, valid_names)
@@ -73,22 +69,14 @@ def checks_arguments(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P,
 
 
 def checked_command(make: Callable[[], Command]) -> Command:
-    """Make a command and check every value in it.
-
-    Raises:
-        CommandRefusedError: If a value is invalid.
-    """
+    """Make a command and check every value in it; raises CommandRefusedError if a value is invalid."""
     with translate_refusals():
         command = make()
         return checked(command, str(command.type))
 
 
 def spec_of(agent: AgentSpec | SpecifiedAgent) -> AgentSpec:
-    """Return the spec of an agent as a program passes it.
-
-    Raises:
-        BadValue: If it is not an agent.
-    """
+    """Return the spec of an agent as a program passes it; raises BadValue if it is not an agent."""
     spec = agent.spec if isinstance(agent, SpecifiedAgent) else agent
     if not isinstance(spec, AgentSpec):
         raise BadValue("an agent", (), f"must be AgentSpec(…), not {short_repr(spec)}")

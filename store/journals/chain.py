@@ -40,11 +40,7 @@ def find_fault(previous_hash: bytes, last_seq: int, record: Record, stored_hash:
 
 
 def read_linked_page(rows: Iterable[Any], path: Path | None, *, after_seq: int) -> list[Record]:
-    """Return the records in the rows of `LINKED_PAGE`.
-
-    Raises:
-        CorruptFile: If one was altered, or is missing.
-    """
+    """Return the records in the rows of `LINKED_PAGE`; raises CorruptFile if one was altered, or is missing."""
     records: list[Record] = []
     last_seq, previous_hash = after_seq, None
     for seq, at_ms, kind, body, run_id, task_id, agent_id, stored_hash in rows:

@@ -165,11 +165,7 @@ class Journal:
         return list(starmap(Record, rows))
 
     async def body(self, seq: int) -> bytes:
-        """Body of one record.
-
-        Raises:
-            NoSuchSeq: If the journal does not have it.
-        """
+        """Body of one record; raises NoSuchSeq if the journal does not have it."""
         with translate_errors(self._path):
             rows = list(
                 await self._reader.execute_fetchall("SELECT CAST(body AS BLOB) FROM journal WHERE seq = ?", (seq,))

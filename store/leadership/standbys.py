@@ -47,11 +47,7 @@ class Registration:
 
 
 def register_standby(files: Files) -> Registration:
-    """Register a standby engine.
-
-    Raises:
-        ReadOnlyFolder, DiskFull, StoreError: If the file cannot be created.
-    """
+    """Register a standby engine; raises ReadOnlyFolder, DiskFull, StoreError if the file cannot be created."""
     _remove_leftovers(files)
     while True:
         path = files.database.with_name(f"{files.standbys}{os.urandom(4).hex()}")

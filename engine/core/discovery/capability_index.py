@@ -115,11 +115,7 @@ class CapabilityIndex:
         return ranked
 
     def remove(self, id: str) -> None:
-        """Remove a candidate.
-
-        Raises:
-            KeyError: If there is no candidate with this id.
-        """
+        """Remove a candidate; raises KeyError if there is no candidate with this id."""
         slot = self._slots.pop(id)
         del self._candidates[slot]
         self._own_ranks.drop(slot)

@@ -142,11 +142,7 @@ def _first_corrupt(rows: Sequence[tuple[int, str, bytes]]) -> CorruptJournal:
 
 
 def encode_command(command: Command) -> bytes:
-    """Return the JSON body of `command` in the inbox.
-
-    Raises:
-        BadValue: If the engine would refuse it.
-    """
+    """Return the JSON body of `command` in the inbox; raises BadValue if the engine would refuse it."""
     try:
         check_numbers(command)
         body = _encode(command)

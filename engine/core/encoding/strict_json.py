@@ -50,11 +50,7 @@ def _max_values_in(body: bytes) -> int:
 
 
 def strict_json(body: bytes) -> Any:
-    """Return the value of a JSON text.
-
-    Raises:
-        NotStrict: If it is not JSON, or parsers may read it differently.
-    """
+    """Return the value of a JSON text; raises NotStrict if it is not JSON, or parsers may read it differently."""
     from pydantic_core import from_json  # The import takes 10 ms, and most processes never need it.
 
     try:

@@ -141,11 +141,7 @@ def member_with(state: State, member_id: str) -> Member:
 
 
 def find_spec(state: State, name: str) -> AgentSpec:
-    """Return the newest spec of a name in the registry.
-
-    Raises:
-        UnknownSpec: If there is none.
-    """
+    """Return the newest spec of a name in the registry; raises UnknownSpec if there is none."""
     if name not in state.registry:
         raise UnknownSpec(name, nearest(name, state.registry))
     return state.specs[state.registry[name]]

@@ -14,11 +14,7 @@ Validator: TypeAlias = Callable[[str, JsonValue, Sequence[str]], None]
 
 
 def check_schema(strategy: str, settings: Settings, schema: Mapping[str, Validator], members: Sequence[str]) -> None:
-    """Check settings against the schema of a strategy.
-
-    Raises:
-        Refused: At the first unknown or invalid setting.
-    """
+    """Check settings against the schema of a strategy; raises Refused at the first unknown or invalid setting."""
     for key, value in settings.items():
         if key not in schema:
             allowed = f"there are {', '.join(schema)}" if schema else "it has none"

@@ -24,11 +24,7 @@ class _NamesFieldsMeta(StructMeta):
     if not TYPE_CHECKING:  # checkers know the fields from the annotations
 
         def __call__(cls, *args: object, **named: object) -> object:
-            """Build a record.
-
-            Raises:
-                TypeError: If a field is unknown, or a value has no name.
-            """
+            """Build a record; raises TypeError if a field is unknown, or a value has no name."""
             try:
                 return super().__call__(*args, **named)
             except TypeError as error:

@@ -139,11 +139,7 @@ def declare(state: State, command: Declare, ctx: DecisionContext) -> Decided:
 
 
 def merge_declaration(state: State, command: Declare, ctx: DecisionContext) -> Merge:
-    """Return the merge of a declaration.
-
-    Raises:
-        Refused: If the declaration is invalid.
-    """
+    """Return the merge of a declaration; raises Refused if the declaration is invalid."""
     member = command.member
     terms = Terms(whole=False, on_conflict=command.on_conflict, settings=command.settings, scope="new")
     merge = Merge(state, ctx, terms)

@@ -35,11 +35,7 @@ def move(state: State, command: Move, ctx: DecisionContext) -> Decided:
 
 
 def move_events(state: State, member: Agent | Supervisor, parent: Supervisor, ctx: DecisionContext) -> list[Event]:
-    """Return the events that put a member under another supervisor.
-
-    Raises:
-        Refused: If it cannot go there.
-    """
+    """Return the events that put a member under another supervisor; raises Refused if it cannot go there."""
     if isinstance(member, Agent):
         return _agent_move_events(state, member, parent)
     events = _supervisor_move_events(state, member, parent)

@@ -87,11 +87,7 @@ def check_depth_limit(state: State, supervisor: Supervisor, options: SupervisorO
 
 
 def check_teams_complete(state: State) -> None:
-    """Check that every supervisor has the members that it names.
-
-    Raises:
-        Refused: With the first missing member.
-    """
+    """Check that every supervisor has the members that it names; raises Refused with the first missing member."""
     for root in state.roots:
         for supervisor in subtree_of(state, root):
             check_named(supervisor, [member_name(state, member_id) for member_id in supervisor.members])

@@ -165,11 +165,7 @@ def resume_decision(subject: Agent | Supervisor | Run, events: list[Event]) -> D
 
 
 def find_pausable(state: State, target: str) -> Agent | Supervisor | Run:
-    """Return the agent, supervisor or open run that a target names.
-
-    Raises:
-        Refused: If the target cannot be paused.
-    """
+    """Return the agent, supervisor or open run that a target names; raises Refused if the target cannot be paused."""
     subject = find_any(state, target)
     if isinstance(subject, Agent | Supervisor | Run):
         return subject
@@ -316,11 +312,7 @@ def find_failed_supervisor(state: State, supervisor: Supervisor) -> Supervisor |
 
 
 def check_not_failed(state: State, supervisor: Supervisor) -> None:
-    """Check that neither a supervisor nor one above it has failed.
-
-    Raises:
-        Refused: If one of them has.
-    """
+    """Check that neither a supervisor nor one above it has failed; raises Refused if one of them has."""
     failed = find_failed_supervisor(state, supervisor)
     if failed is not None:
         raise Refused(f"{failed.error}; look at its agents, then resume {failed.name}")

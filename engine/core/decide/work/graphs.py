@@ -64,11 +64,7 @@ def _failure_event(group: Task, error: str) -> Event:
 
 
 def plan_graph(state: State, supervisor: Supervisor, cast: Cast, mint: Mint | None = None) -> tuple[Wiring, GraphPlan]:
-    """Return a new graph for the participants.
-
-    Raises:
-        Refused: If the strategy cannot make one.
-    """
+    """Return a new graph for the participants; raises Refused if the strategy cannot make one."""
     members = [*cast.members, *([cast.aggregator] if cast.aggregator is not None else [])]
     member_ids = {f"+m{index}": member_id for index, member_id in enumerate(members)}
     names = {key: member_name(state, member_id) for key, member_id in member_ids.items()}

@@ -86,11 +86,7 @@ def _previous_mode(current: Supervisor, in_progress: list[Task], command: Switch
 
 
 def _future_supervisor(state: State, current: Supervisor, command: SwitchStrategy) -> Supervisor:
-    """Return the supervisor as it will be.
-
-    Raises:
-        Refused: If the strategy or its settings are invalid for it.
-    """
+    """Return the supervisor as it will be; raises Refused if the strategy or its settings are invalid for it."""
     mode = strategy_named(command.mode or current.mode).name
     settings = _settings(current, mode) if command.settings is None else dict(command.settings)
     member_names = [member_name(state, member_id) for member_id in members_in(state, current)] if settings else ()

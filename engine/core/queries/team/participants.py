@@ -219,11 +219,7 @@ def _choose_lead(
 
 
 def lead_of(state: State, supervisor: Supervisor, name: str) -> str:
-    """Return the id of the lead.
-
-    Raises:
-        Refused: If there is no member of that name.
-    """
+    """Return the id of the lead; raises Refused if there is no member of that name."""
     names = {member_name(state, member_id): member_id for member_id in members_in(state, supervisor)}
     if name not in names:
         hint = did_you_mean(nearest(name, names, 1), f"there are {', '.join(names)}")

@@ -24,11 +24,7 @@ def work_reached_by(state: State, target: str) -> list[Run | Task]:
 
 
 def tasks_at(state: State, agent: Agent) -> list[Run | Task]:
-    """Return the tasks that an agent works on, without those below one of them.
-
-    Raises:
-        Refused: If it works on none.
-    """
+    """Return the tasks that an agent works on, without those below one of them; raises Refused if it works on none."""
     tasks = [state.tasks[task_id] for task_id in (*agent.running, *agent.parked)]
     if not tasks:
         raise Refused(f"{agent.name} is working on no task")
