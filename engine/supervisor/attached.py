@@ -43,17 +43,7 @@ from engine.supervisor.requests import Requests
 from engine.supervisor.shared_resource import LoopGuard
 from engine.supervisor.views import Views
 from engine.trusted_code.trust import grant, needs_trust, user_list
-from store import (
-    CommandRow,
-    Following,
-    HashedRow,
-    Reader,
-    ReadRowsLost,
-    Record,
-    StoreError,
-    follow,
-    mark_at,
-)
+from store import CommandRow, Following, HashedRow, Reader, ReadRowsLost, Record, StoreError, follow, mark_at
 
 T = TypeVar("T")
 

@@ -267,11 +267,7 @@ class LocalEngine(EngineLink):
                     self._find_nodes(state)
                     self._members.bind_ahead(state, self.posted)
             host = Host(
-                store,
-                clock=self._clock,
-                bound=self.callables.by_reference,
-                folder=self._folder,
-                allowed=user_list(),
+                store, clock=self._clock, bound=self.callables.by_reference, folder=self._folder, allowed=user_list()
             )
             try:
                 await self._run_host(host, ready, stop)

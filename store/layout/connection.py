@@ -44,11 +44,7 @@ _READ_ONLY_CODES = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}
 
 
 def connect(
-    path: Path | None,
-    *,
-    mode: Literal["ro", "rw"],
-    immutable: bool = False,
-    busy_s: float = BUSY_S,
+    path: Path | None, *, mode: Literal["ro", "rw"], immutable: bool = False, busy_s: float = BUSY_S
 ) -> sqlite3.Connection:
     """Open an existing file in autocommit mode, without automatic checkpoints.
 
