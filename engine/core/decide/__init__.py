@@ -14,7 +14,6 @@ from engine.core.decide import engine
 from engine.core.decide.people import asking, escalations, memory, steering, undoing
 from engine.core.decide.teams import importing, leaving, loading, moving, settings, swapping, team
 from engine.core.decide.work import attempts, dispatch, failing, graphs, progress, run, strategy
-from engine.core.decide.work.attempts import ON_STOPPED
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Decided, stamp
 from engine.core.errors import Refused
@@ -37,7 +36,7 @@ ON_COMMAND = handlers_in(map(vars, _FILES), COMMANDS, DecisionContext, result_hi
 ON_MESSAGE = handlers_in(map(vars, _FILES), (*SIGNALS, *FOLLOWUPS), DecisionContext, result_hint=list[Event])
 """The handler of every signal and every follow-up."""
 
-# Registered here, because these modules import `escalations` and `attempts`, which cannot import them in turn.
+# Registered here, because these modules import `escalations`, which cannot import them in turn.
 escalations.ON_ANSWER["failure"] = failing.on_failure_answered
 escalations.ON_ANSWER["doubt"] = escalations.on_doubt_answered
 escalations.ON_ANSWER["drain"] = swapping.on_drain_answered
@@ -45,7 +44,6 @@ escalations.ON_ANSWER["budget"] = enforcement.on_budget_answered
 escalations.ON_ANSWER["ask"] = asking.on_question_answered
 escalations.ON_ANSWER["approval"] = asking.on_permission_answered
 escalations.ON_ANSWER["permission"] = asking.on_permission_answered
-ON_STOPPED["limit"] = enforcement.end_set_aside
 
 
 def undo(state: State, command: commands.Undo, ctx: DecisionContext) -> Decided:

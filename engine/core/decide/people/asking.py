@@ -10,7 +10,7 @@ from engine.core.commands import RevokeGrant
 from engine.core.decide.people.escalations import REPLY, answer_event
 from engine.core.decide.work.attempts import find_attempt
 from engine.core.decisions.decision_context import DecisionContext
-from engine.core.decisions.outcomes import Decided, Mint, ask
+from engine.core.decisions.outcomes import Decided, Mint, ask, attempt_event
 from engine.core.errors import Refused
 from engine.core.events import EscalationAnswered, Event, GrantGiven, GrantRevoked, QuestionWithdrawn
 from engine.core.queries.targets import id_in
@@ -32,9 +32,7 @@ def person_asked(state: State, signal: PersonAsked, ctx: DecisionContext) -> lis
     if attempt is None or attempt.stopping not in (None, "migrate"):
         return []
     task = state.tasks[signal.task_id]
-    if attempt.agent_id is None:
-        return []
-    if signal.key in task.steps or signal.key in task.asks:
+    if attempt.agent_id is None or signal.key in task.steps or signal.key in task.asks:
         return []
     agent = state.agents[attempt.agent_id]
     detail = {**signal.detail, "key": signal.key, "agent": agent.name, "generation": attempt.generation}
@@ -68,16 +66,8 @@ def ask_given_up(state: State, signal: AskGivenUp, ctx: DecisionContext) -> list
     attempt = find_attempt(state, signal)
     if attempt is None or signal.key not in state.tasks[signal.task_id].asks:
         return []
-    task = state.tasks[signal.task_id]
-    return [
-        QuestionWithdrawn(
-            task_id=task.id,
-            attempt=attempt.number,
-            agent_id=attempt.agent_id,
-            escalation_id=task.asks[signal.key],
-            key=signal.key,
-        )
-    ]
+    question_id = state.tasks[signal.task_id].asks[signal.key]
+    return [attempt_event(QuestionWithdrawn, attempt, signal, escalation_id=question_id)]
 
 
 def on_permission_answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:

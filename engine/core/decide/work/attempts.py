@@ -1,10 +1,10 @@
 """Decides on signals of attempts (steps, delegations, ends), and on the tasks of attempts that were stopped."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from engine.core import signals
-from engine.core.budgets.enforcement import end_short_budget
+from engine.core.budgets.enforcement import end_set_aside, end_short_budget
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Mint, attempt_event
 from engine.core.errors import NoAgentMatches
@@ -102,16 +102,7 @@ def delegation_asked(state: State, signal: signals.DelegationAsked, ctx: Decisio
     # With a new call the attempt stops waiting for a slot (`_await_call`), so the answers that it is owed are sent now.
     events: list[Event] = [call_answered(task, attempt, key) for key in attempt.owed]
     if signal.call_key in task.calls:
-        events.append(
-            CallRejoined(
-                task_id=task.id,
-                attempt=attempt.number,
-                agent_id=attempt.agent_id or "",
-                call_key=signal.call_key,
-                parks=not signal.busy,
-            )
-        )
-        return events
+        return [*events, attempt_event(CallRejoined, attempt, signal, parks=not signal.busy)]
     refusal = _refusal_reason(state, task, attempt)
     targets = dict.fromkeys(item.target for item in signal.plan) if signal.call_kind == "plan" else (signal.target,)
     places: dict[str, TaskPlace] = {}
@@ -124,18 +115,8 @@ def delegation_asked(state: State, signal: signals.DelegationAsked, ctx: Decisio
     if refusal is not None:
         return [*events, _call_refused(task, attempt, signal.call_key, refusal)]
     events += [place.queue_event for place in places.values() if place.queue_event is not None]
-    events.append(
-        Delegated(
-            task_id=task.id,
-            attempt=attempt.number,
-            agent_id=attempt.agent_id or "",
-            call_key=signal.call_key,
-            call_kind=signal.call_kind,
-            children=_children(state, places, signal),
-            parks=not signal.busy,
-        )
-    )
-    return events
+    children = _children(state, places, signal)
+    return [*events, attempt_event(Delegated, attempt, signal, children=children, parks=not signal.busy)]
 
 
 def steps_ended(state: State, signal: signals.StepsEnded, ctx: DecisionContext) -> list[Event]:
@@ -157,8 +138,7 @@ def slot_asked(state: State, signal: signals.SlotAsked, ctx: DecisionContext) ->
     attempt = find_attempt(state, signal)
     if attempt is None or not attempt.parked or attempt.wants_slot:
         return []
-    task = state.tasks[signal.task_id]
-    return [SlotWanted(task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id or "")]
+    return [attempt_event(SlotWanted, attempt, signal)]
 
 
 def _children(state: State, places: Mapping[str, TaskPlace], signal: signals.DelegationAsked) -> list[ChildPlan]:
@@ -222,19 +202,7 @@ def call_answered(task: Task, attempt: Attempt, call_key: str) -> CallAnswered:
 def attempt_succeeded(state: State, signal: signals.AttemptSucceeded, ctx: DecisionContext) -> list[Event]:
     """End an attempt with its output."""
     attempt = find_attempt(state, signal)
-    if attempt is None:
-        return []
-    task = state.tasks[signal.task_id]
-    done = AttemptDone(
-        task_id=task.id,
-        attempt=attempt.number,
-        agent_id=attempt.agent_id,
-        output=signal.output,
-        duration_ms=signal.duration_ms,
-        usage=signal.usage,
-        said=signal.said,
-    )
-    return [done]
+    return [] if attempt is None else [attempt_event(AttemptDone, attempt, signal)]
 
 
 def attempt_erred(state: State, signal: signals.AttemptErred, ctx: DecisionContext) -> list[Event]:
@@ -278,9 +246,6 @@ def thread_came_back(state: State, signal: signals.ThreadCameBack, ctx: Decision
     ]
 
 
-OnStopped: TypeAlias = Callable[[State, Task, Attempt, signals.AttemptStopped, DecisionContext], list[Event]]
-
-
 def stop(
     state: State, subject: Run | Task, reason: str, *, at_once: bool = False, grace_ms: int | None = None
 ) -> CancelRequested:
@@ -302,62 +267,26 @@ def stop_all(state: State, tasks: Iterable[Task], reason: str, *, at_once: bool 
     return [stop(state, task, reason, at_once=at_once) for task in tasks if not task.ended and not task.cancelling]
 
 
-def end_cancelled(
-    state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
-) -> list[Event]:
-    """End the task with its partial output."""
-    return [attempt_event(AttemptCancelled, attempt, signal, requeued=False, limit=exceeded_by(state, task))]
-
-
-def end_requeued(
-    state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
-) -> list[Event]:
-    """Queue the task for another attempt, which keeps the finished steps."""
-    return [attempt_event(AttemptCancelled, attempt, signal, requeued=True)]
-
-
-def end_restarted(
-    state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
-) -> list[Event]:
-    """Queue the task for another attempt from its input, without the finished steps."""
-    return [attempt_event(AttemptCancelled, attempt, signal, requeued=True, restarted=True)]
-
-
-def end_migrated(
-    state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
-) -> list[Event]:
-    """Continue the same attempt with the agent's current generation."""
-    assert attempt.agent_id is not None
-    if task.calling:  # cut off inside a tool call: a new attempt has to wait until a person has settled the doubt
-        return end_requeued(state, task, attempt, signal, ctx)
-    generation = state.agents[attempt.agent_id].generation
-    return [attempt_event(AttemptMigrated, attempt, signal, before=attempt.generation, generation=generation)]
-
-
-def end_preempted(
-    state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
-) -> list[Event]:
-    """Queue the task again in its old place, with its finished steps."""
-    return [attempt_event(AttemptPreempted, attempt, signal, for_task_id=task.yields_to)]
-
-
-ON_STOPPED: dict[StopReason, OnStopped] = {
-    "cancel": end_cancelled,
-    "requeue": end_requeued,
-    "crash": end_requeued,
-    "migrate": end_migrated,
-    "preempt": end_preempted,
-    "restart": end_restarted,
-}
-"""How a stopped attempt ends, by the reason for the stop."""
-
-
 def end_stopped(
     state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
 ) -> list[Event]:
     """End a stopped attempt according to the reason for the stop; cancellation wins over every other reason."""
     reason: StopReason = "cancel" if is_cancelled(state, task) else attempt.stopping or "cancel"
-    return ON_STOPPED[reason](state, task, attempt, signal, ctx)
+    match reason:
+        case "limit":
+            return end_set_aside(state, task, attempt, signal, ctx)
+        case "cancel":
+            return [attempt_event(AttemptCancelled, attempt, signal, requeued=False, limit=exceeded_by(state, task))]
+        case "preempt":
+            return [attempt_event(AttemptPreempted, attempt, signal, for_task_id=task.yields_to)]
+        case "restart":
+            return [attempt_event(AttemptCancelled, attempt, signal, requeued=True, restarted=True)]
+        case "migrate" if not task.calling:
+            assert attempt.agent_id is not None
+            generation = state.agents[attempt.agent_id].generation
+            return [attempt_event(AttemptMigrated, attempt, signal, before=attempt.generation, generation=generation)]
+    # Also a migration that was cut off inside a tool call: the new attempt has to wait until the doubt is settled.
+    return [attempt_event(AttemptCancelled, attempt, signal, requeued=True)]
 
 
 def end_lost(state: State, task: Task, attempt: Attempt, ctx: DecisionContext) -> list[Event]:
