@@ -35,7 +35,6 @@ class ClassSize(NamedTuple):
 
 
 EXCEPTIONS: dict[str, ClassSize] = {
-    "dashboard.screens.metrics.MetricsScreen": ClassSize(3, 44),
     "dashboard.screens.network.NetworkScreen": ClassSize(3, 45),
 }
 """Classes that are larger; their numbers may only fall."""
