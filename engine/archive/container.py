@@ -66,11 +66,7 @@ def _refuse_damaged(path: Path) -> Iterator[None]:
 
 
 def unpacked_bytes(path: Path) -> int:
-    """Return the total unpacked size that an archive declares, in bytes.
-
-    Raises:
-        ImportRefused: If it is not an archive.
-    """
+    """Return the total unpacked size that an archive declares, in bytes; raises ImportRefused if it is none."""
     body = _read_file(path)
     _check_shape(path, body)
     with _refuse_damaged(path), zipfile.ZipFile(BytesIO(body)) as archive:

@@ -99,10 +99,6 @@ def counts_of(state: State, texts: int) -> dict[str, int]:
 
 
 def check_amount(parts: Mapping[str, bytes]) -> None:
-    """Check the number of values in the parts of an archive, before they are parsed or written.
-
-    Raises:
-        NotStrict: If there are more than can be imported.
-    """
+    """Raise NotStrict if the parts of an archive hold more values than can be imported; before they are parsed."""
     check_values([parts[name] for name in (MANIFEST, STATE) if name in parts], texts=parts[TEXTS])
     check_values((), MAX_FOREIGN_VALUES, texts=parts[TEXTS])

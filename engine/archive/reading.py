@@ -98,11 +98,7 @@ def read_archive(path: Path, expected_sha256: str | None = None, *, at_work: boo
 
 @collection_paused()
 def read_state(value: Mapping[str, Any]) -> Archive:
-    """Check a state in the form of `complete_state`.
-
-    Raises:
-        ImportRefused: If it is not such a state, or inconsistent.
-    """
+    """Check a state in the form of `complete_state`; raises ImportRefused if it is none, or inconsistent."""
     with _refuse_invalid(None, "the state cannot be imported"):
         plain = json_value(dict(value), most_values=MAX_VALUES)
         if not isinstance(plain, dict) or plain.keys() != {"format", "version", "state", "texts"}:

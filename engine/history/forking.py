@@ -102,11 +102,7 @@ def fork(db: Path, target: Path, *, at_seq: int | None = None, changed: ChangedS
 
 
 def _check_target_seq(reader: Reader, at_seq: int | None, changed: ChangedStep | None) -> int:
-    """Return the event after which a fork continues.
-
-    Raises:
-        Refused: If the journal does not have it, or it precedes the changed step.
-    """
+    """Return the event to continue after; raises Refused if the journal lacks it, or it precedes the changed step."""
     last_seq = reader.last_seq()
     first_seq = max(1, reader.first_seq())
     seq = at_seq if at_seq is not None else last_seq if changed is None else changed.seq

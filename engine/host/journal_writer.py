@@ -66,11 +66,7 @@ class OnDisk:
         self._clock = clock
 
     async def write(self, batch: Batch) -> None:
-        """Append a batch.
-
-        Raises:
-            DiskStayedFull, Deposed, SeqTaken: As `append`.
-        """
+        """Append a batch; raises the errors of `append`."""
         await append(self._store, batch, self._clock)
 
     async def flush(self) -> None:

@@ -69,11 +69,7 @@ class Trusting:
         return {reference: digest_of(sources) for reference, sources in sources_by_reference.items()}
 
     def check(self, reference: str) -> None:
-        """Check that an address or program is trusted; blocks.
-
-        Raises:
-            Unusable: If it is not; the message says in one line what to do.
-        """
+        """Check that an address or program is trusted; blocks; raises Unusable, with what to do, if it is not."""
         self.sources(reference)
 
     def sources(self, reference: str) -> Sources | None:
@@ -97,11 +93,7 @@ class Trusting:
         return granted[reference]
 
     def _check_load(self, command: LoadTeam, references: list[str]) -> None:
-        """Check that a team matches its text, and that the user of the engine loads its file here.
-
-        Raises:
-            ForeignTeam: If not.
-        """
+        """Raise ForeignTeam unless a team matches its text and the user of the engine loads its file here."""
         from engine.teamfile import declares  # imports pydantic and yaml, which only loading a team needs
 
         if not declares(command):

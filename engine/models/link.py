@@ -81,11 +81,7 @@ class Link:
         self._last_id = 0
 
     async def ask(self, request: ModelRequest, key: str | None, on_chunk: Callable[[Chunk], None]) -> ModelAnswer:
-        """Send a request and return its whole answer; when cancelled, the connection is closed.
-
-        Raises:
-            RequestFailed: If there is no whole answer.
-        """
+        """Send a request; return its whole answer or raise RequestFailed. When cancelled, the connection is closed."""
         reply = await self._send(
             lambda id: messages.Ask(id=id, request=request, key=key), on_chunk, request.model.timeout_s + START_MARGIN_S
         )

@@ -94,11 +94,7 @@ class Litellm:
         limit_clients()
 
     def facts(self, model: str) -> Facts:
-        """Return a model's entry in litellm's table, without a request.
-
-        Raises:
-            ValueError: If litellm knows no provider of that name.
-        """
+        """Return a model's entry in litellm's table, without a request; raises ValueError for an unknown provider."""
         name, provider = self._resolve_name(model)
         row = self._cost_row(model, name, provider)
         return Facts(

@@ -60,11 +60,7 @@ class Reply(ScriptPart):
 
 
 def replies_of(name: str, model: ModelSpec) -> list[Reply]:
-    """Return the replies of a model.
-
-    Raises:
-        Unusable: If a reply is invalid; the message names its place.
-    """
+    """Return the replies of a model; raises Unusable, with the place, if one is invalid."""
     replies = []
     for index, reply in enumerate(model.replies):
         try:

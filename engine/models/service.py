@@ -122,11 +122,7 @@ class ModelService:
             await link.close()
 
     async def facts(self, model: str) -> Facts:
-        """Return a model's entry in the table of litellm.
-
-        Raises:
-            RequestFailed: If litellm knows no provider of that name.
-        """
+        """Return a model's entry in the table of litellm; raises RequestFailed for an unknown provider."""
         if model not in self._facts:
             self._facts[model] = await self._link(()).look(model)
         return self._facts[model]
@@ -137,11 +133,7 @@ class ModelService:
         return self._links[variables]
 
     async def _check_addresses(self, request: ModelRequest) -> None:
-        """Check that the user of this engine trusts the addresses of a request.
-
-        Raises:
-            RequestFailed: If one is not trusted.
-        """
+        """Raise RequestFailed if the user of this engine does not trust an address of a request."""
         for reference in references_of_model(request.model):
             if reference not in self._checked:
                 try:
@@ -152,11 +144,7 @@ class ModelService:
                 self._checked.add(reference)
 
     async def _credentials(self, request: ModelRequest) -> tuple[str | None, tuple[str, ...]]:
-        """Return the API key of a request, and the environment variables for its process.
-
-        Raises:
-            RequestFailed: If a variable is not set.
-        """
+        """Return the API key of a request and its process's variables; raises RequestFailed if one is not set."""
         spec = request.model
         assert spec.model is not None
         own = () if spec.key_env is None else (spec.key_env,)

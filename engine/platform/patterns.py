@@ -70,11 +70,7 @@ class Pattern:
         return self.groups_in(text, within_s=within_s) is not None
 
     def groups_in(self, text: str, *, within_s: float = FAST_TIMEOUT_S) -> dict[str, str] | None:
-        """Return the named groups of the first match, unmatched ones as empty texts; None if there is no match.
-
-        Raises:
-            TooSlow: As `is_in`.
-        """
+        """Return the named groups of the first match, "" for unmatched ones; None without one; raises as `is_in`."""
         try:
             first_match = self._search(text, timeout=within_s, concurrent=within_s > FAST_TIMEOUT_S)
         except TimeoutError:

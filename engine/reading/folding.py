@@ -109,9 +109,5 @@ def events_after(path: str | os.PathLike[str], seq: int) -> list[tuple[int, Even
 
 
 def events_of(records: list[Record]) -> list[Event]:
-    """Return the decoded events of records.
-
-    Raises:
-        CoreError: If an event does not match its kind, or its kind is unknown.
-    """
+    """Return the decoded events of records; raises CoreError if one does not match its kind, or its kind is unknown."""
     return decode_events([(record.seq, record.kind, record.body) for record in records])

@@ -61,11 +61,7 @@ class Texts:
         self._remember(seq, event, size_bytes)
 
     async def resolve(self, value: StoredValue) -> JsonValue:
-        """Return a value, read from the journal if it is a reference.
-
-        Raises:
-            store.NoSuchSeq: If the journal does not have the event.
-        """
+        """Return a value, read from the journal if it is a reference; raises NoSuchSeq if its event is missing."""
         if not isinstance(value, TextRef):
             return value
         cached = self._cache.get(value.seq)

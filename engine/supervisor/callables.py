@@ -88,11 +88,7 @@ class Callables:
         self._runtime(self.with_references(spec), Threads())
 
     def check_code(self, spec: AgentSpec) -> None:
-        """Import the code of a spec in this process, except code for child processes, which the engine checks.
-
-        Raises:
-            Unusable: If it is not there or cannot be called.
-        """
+        """Import the code of a spec, except code for child processes; raises Unusable if it cannot be called."""
         for reference in references_of(self.with_references(spec)) if spec.run_in != "process" else ():
             if reference not in self.by_reference and is_imported(reference):
                 resolve(Origin(reference, Path.cwd()))

@@ -60,11 +60,7 @@ class OfflineJournal:
         self._rows: list[Row] = []
 
     def order(self, command: Command, now_ms: int) -> Applied:
-        """Carry out a command at once, without an engine.
-
-        Raises:
-            CommandRefusedError: If it is refused; nothing changed then.
-        """
+        """Carry out a command at once, without an engine; raises CommandRefusedError if it is refused."""
         order = Order(id=uuid.uuid4().hex, command=command, sender=sender_of(), granted=grants_for_own_program(command))
         return self.decide(order, now_ms)
 

@@ -133,11 +133,7 @@ class TrustList:
         return entry is not None and entry.holds(files)
 
     def check(self, path: Path, sha256: str, *, references: Sequence[str], files: Mapping[str, str]) -> None:
-        """Check that a team file may run its code; a file without code always passes.
-
-        Raises:
-            UntrustedFile: If it is not allowed, or was changed since.
-        """
+        """Raise UntrustedFile unless a team file may run its code; a file without code always passes."""
         if not references or self.is_trusted(path, sha256, files):
             return
         before = next(iter(self._entries_of(path)), None)

@@ -138,11 +138,7 @@ class Journal:
         self._is_end_known = True
 
     async def read(self, after_seq: int, limit: int = 500) -> list[Record]:
-        """Records after `after_seq`, oldest first, at most `limit` of them.
-
-        Raises:
-            CorruptFile: If one was altered, or is missing.
-        """
+        """At most `limit` records after `after_seq`, oldest first; raises CorruptFile if one is missing or altered."""
         with translate_errors(self._path):
             rows = await self._reader.execute_fetchall(LINKED_PAGE, {"after": after_seq, "limit": limit})
         return read_linked_page(rows, self._path, after_seq=after_seq)

@@ -65,11 +65,7 @@ class CommandRow:
     """Why a row that was read is not a command, whatever its body; empty if it is one."""
 
     def __post_init__(self) -> None:
-        """Refuse a body that every engine would refuse.
-
-        Raises:
-            CommandTooLarge: If the body is larger than `MAX_COMMAND_BYTES`.
-        """
+        """Raise CommandTooLarge if the body is larger than `MAX_COMMAND_BYTES`, which every engine would refuse."""
         if len(self.body) > MAX_COMMAND_BYTES:
             raise CommandTooLarge(len(self.body), MAX_COMMAND_BYTES)
 

@@ -48,11 +48,7 @@ class Loss:
 
 
 def find_loss(path: Path) -> Loss | None:
-    """Return the acknowledged rows that the journal at `path` has lost, or None. Nothing is written.
-
-    Raises:
-        StoreError: If the database cannot be read.
-    """
+    """Return the acknowledged rows that the journal has lost, or None; reads only; raises StoreError if it cannot."""
     files = Files.of(path)
     connection, _ = open_checked(files.database, DATABASE)
     try:

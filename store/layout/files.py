@@ -119,11 +119,7 @@ def file_size(path: Path, *, disposable: bool = False) -> int:
 
 
 def check_single_name(path: Path) -> None:
-    """Check that a database has no second name, which would have its own log, lock and inbox.
-
-    Raises:
-        SecondName: If it has.
-    """
+    """Raise SecondName if a database has a second name, which would have its own log, lock and inbox."""
     if _count_links(path) > 1:
         time.sleep(_LINK_GRACE_S)
         if _count_links(path) > 1:
@@ -178,11 +174,7 @@ def open_for_writing(path: Path, *, append: bool = False) -> int:
 
 
 def exists(path: Path, *, disposable: bool = False) -> bool:
-    """Return whether anything exists at `path`.
-
-    Raises:
-        NoPermission, NotOurFile: As `file_size`.
-    """
+    """Return whether anything exists at `path`; raises as `file_size`."""
     try:
         file_size(path, disposable=disposable)
     except (MissingFile, MissingFolder):

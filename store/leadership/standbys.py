@@ -60,11 +60,7 @@ def register_standby(files: Files) -> Registration:
 
 
 def standbys(path: str | os.PathLike[str]) -> list[StandbyInfo]:
-    """Standby engines of the database at `path`, which may not exist yet; those that wait longest first.
-
-    Raises:
-        NotOurFile: If `path` cannot be the name of a file.
-    """
+    """Standbys of the database at `path`, longest waiting first; raises NotOurFile if no file can have that name."""
     return standbys_beside(Files.of(path))
 
 

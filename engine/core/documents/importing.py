@@ -62,11 +62,7 @@ def free_name(name: str, used_names: Collection[str]) -> str:
 
 
 def state_from(document: Raw, seq: int) -> State:
-    """Decode the state of a document whose texts event `seq` carries.
-
-    Raises:
-        ValueError: If it is not a state document.
-    """
+    """Decode the state of a document whose texts event `seq` carries; raises ValueError if it is no state."""
     return part_from(document, [(0, seq)])
 
 

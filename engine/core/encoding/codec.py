@@ -70,11 +70,7 @@ def encode_event(event: Event) -> bytes:
 
 
 def check_numbers(record: Any) -> None:
-    """Check that JSON can represent every number in a record.
-
-    Raises:
-        ValueError: For NaN and infinity, which msgspec would write as null.
-    """
+    """Raise ValueError if a record has NaN or infinity, which JSON cannot represent and msgspec would write as null."""
     for name in fields_with_floats(type(record)):
         value = getattr(record, name)
         if type(value) is not str and not _is_finite(value):
@@ -153,11 +149,7 @@ def encode_command(command: Command) -> bytes:
 
 
 def decode_command(kind: str, body: bytes) -> Command:
-    """Return the command of an inbox row.
-
-    Raises:
-        ValueError: If the kind is unknown or the body is invalid for its kind; one line.
-    """
+    """Return the command of an inbox row; raises ValueError, with one line, if kind or body is invalid."""
     if kind not in COMMAND_KINDS:
         raise ValueError(f"unknown command {kind[:80]!r}; this engine knows {', '.join(sorted(COMMAND_KINDS))}")
     try:

@@ -65,11 +65,7 @@ def strict_json(body: bytes) -> Any:
 
 
 def strict_lines(body: bytes) -> list[Any]:
-    """Return the values of JSON lines, each ended by a newline.
-
-    Raises:
-        NotStrict: As `strict_json`; or if the last line has no newline.
-    """
+    """Return the values of JSON lines; raises NotStrict as `strict_json`, or if the last line has no newline."""
     if body and not body.endswith(b"\n"):
         raise NotStrict("its texts are truncated")
     try:

@@ -86,11 +86,7 @@ def find_member(state: State, target: str, *, under: Supervisor | None = None) -
 
 
 def find_work(state: State, target: str) -> Work:
-    """Return the open run, its task, or the finished run with the id in `target`; an `@` before it is allowed.
-
-    Raises:
-        UnknownWork: If there is none.
-    """
+    """Return the open run, its task, or the finished run with an id, also after an `@`; raises UnknownWork."""
     work = _work(state, id_in(target))
     if work is None:
         raise UnknownWork(target)
@@ -98,11 +94,7 @@ def find_work(state: State, target: str) -> Work:
 
 
 def find_task(state: State, target: str) -> Task:
-    """Return the task of an open run with the id in `target`; an `@` before it is allowed.
-
-    Raises:
-        UnknownWork: If there is none.
-    """
+    """Return the task of an open run with an id, with or without `@`; raises UnknownWork if none has it."""
     task = state.tasks.get(id_in(target))
     if task is None:
         raise UnknownWork(target)

@@ -13,11 +13,7 @@ _JSON_PUNCTUATION = re.compile(r"""["'](?:\s|\\s)?[*+?]?\\?[:,\]}]|\\?[:,\[{](?:
 
 
 def check_approval(where: str, rule: JsonValue) -> None:
-    """Check an approval rule.
-
-    Raises:
-        Refused: If it is invalid; the message says what a rule looks like.
-    """
+    """Refuse an invalid approval rule; the message says what a rule looks like."""
     if rule in PLAIN:
         return
     if not isinstance(rule, dict) or "status" in rule:

@@ -20,11 +20,7 @@ _REPEATS = re.compile(r"(\)?)\{([0-9]*),?([0-9]*)\}")
 
 
 def check_guard(where: str, guard: JsonValue) -> None:
-    """Check a guard.
-
-    Raises:
-        Refused: If it is invalid; the message says what a guard looks like, or what is wrong with its pattern.
-    """
+    """Refuse an invalid guard; the message says what a guard looks like, or what is wrong with its pattern."""
     if guard == "else":
         return
     if not isinstance(guard, dict) or not guard:

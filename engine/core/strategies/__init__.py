@@ -36,11 +36,7 @@ BUILT_IN = frozenset(STRATEGIES)
 
 
 def strategy_named(name: str) -> Strategy:
-    """Return a strategy by its name.
-
-    Raises:
-        UnknownStrategy: If there is none; the message lists the known names.
-    """
+    """Return a strategy by its name; raises UnknownStrategy, with the known names, if there is none."""
     if name not in STRATEGIES:
         raise UnknownStrategy(name, sorted(STRATEGIES))
     return STRATEGIES[name]

@@ -78,11 +78,7 @@ def check_fields(record: Any, subject: str) -> None:
 
 
 def checked(record: T, subject: str) -> T:
-    """Return a copy of a record with all its parts rebuilt and checked: a program may have changed them since.
-
-    Raises:
-        BadValue: If a field is invalid.
-    """
+    """Return a copy with all parts rebuilt: a program may have changed them; raises BadValue if one is invalid."""
     checks_itself = hasattr(record, "__post_init__")
     values = {}
     for name, check, default in _checks(type(record)):

@@ -126,11 +126,7 @@ async def _guards(check: Check, checked_outputs: Sequence[CheckedOutput]) -> dic
 
 
 async def holds_for(guard: JsonValue, checked_outputs: Sequence[CheckedOutput]) -> bool:
-    """Return whether a guard holds for any of the outputs; `status: done` has to hold for all.
-
-    Raises:
-        BadPattern: If its pattern takes too long.
-    """
+    """Return whether a guard holds for an output, `status: done` for all; raises BadPattern if it is too slow."""
     if not isinstance(guard, dict):
         return False
     if "status" in guard:
@@ -187,11 +183,7 @@ def _scalars(value: JsonValue) -> Iterator[str]:
 
 
 def _holds_in(guard: dict[str, JsonValue], texts: Sequence[str], *, within_s: float) -> bool:
-    """Return whether a guard holds for any of `texts`.
-
-    Raises:
-        TooSlow: If its pattern takes longer than `within_s` in all.
-    """
+    """Return whether a guard holds for any of `texts`; raises TooSlow if all take longer than `within_s`."""
     kind, value = next(iter(guard.items()))
     operand = str(value)
     if kind == "contains":

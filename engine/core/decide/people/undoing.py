@@ -11,11 +11,7 @@ UNDOABLE_KINDS = "swaps, rollbacks, pause, resume, settings, priorities, deadlin
 
 
 def find_undoable(state: State, command: Undo) -> tuple[str, Undoable]:
-    """Return the id and the record of the command to undo.
-
-    Raises:
-        Refused: If it cannot be undone, or what it changed has changed since.
-    """
+    """Return the id and record of the command to undo; raises Refused if what it changed has changed since."""
     if command.command_id is None:
         if not state.undoable:
             raise Refused(f"there is nothing to undo; {UNDOABLE_KINDS} can be")

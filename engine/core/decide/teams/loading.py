@@ -84,11 +84,7 @@ def load_team(state: State, command: LoadTeam, ctx: DecisionContext) -> Decided:
 
 
 def plan_of(state: State, command: LoadTeam, ctx: DecisionContext) -> list[MemberChange]:
-    """Return what loading a team file would change; nothing if the team does not exist yet.
-
-    Raises:
-        Refused: If it would be refused.
-    """
+    """Return what loading a team file would change, nothing for a new team; raises Refused as loading it would."""
     merge, root = _merge_file(state, command, ctx)
     return merge.changes if root.id in state.supervisors else []
 

@@ -44,11 +44,7 @@ class Matching:
         self._matched_ids = {top_id}
 
     def match_by_place(self) -> None:
-        """Match members that are where they are described, and those that were moved away from there.
-
-        Raises:
-            Refused: If an agent is described as a supervisor, or the other way round.
-        """
+        """Match members where they are described or were moved from; raises Refused if a kind differs."""
         self._match_by_name()
         declared = self._state.declared.items()
         away = {

@@ -85,22 +85,14 @@ class Merge(ReportingScratch):
         self._unapplied: dict[str, Declaration] = {}
 
     def merge_supervisor(self, top_id: str, team: SupervisorSpec) -> None:
-        """Decide the changes that make a supervisor equal to `team`.
-
-        Raises:
-            Refused: If one of the changes is refused.
-        """
+        """Decide the changes that make a supervisor equal to `team`; raises Refused if one is refused."""
         self._match(top_id, team)
         self._rename(top_id, team.name)
         self._merge_supervisor((), top_id, team)
         self._complete(top_id)
 
     def merge_member(self, above_id: str, member: Described) -> None:
-        """Decide the changes that make one member of a supervisor equal to `member`.
-
-        Raises:
-            Refused: If one of the changes is refused.
-        """
+        """Decide the changes that make a member of a supervisor equal to `member`; raises Refused if one is refused."""
         supervisor = self.state.supervisors[above_id]
         self._match(above_id, SupervisorSpec(name=supervisor.name, members=[member]))
         self._merge_member((), above_id, member)

@@ -131,11 +131,7 @@ def _serve_shared_queues(state: State, supervisor: Supervisor) -> list[Event]:
 
 
 def check_depth_below(state: State, parent: Supervisor, height: int) -> None:
-    """Check that `parent` and the supervisors above it allow `height` more levels under `parent`.
-
-    Raises:
-        Refused: If a limit on depth would be exceeded.
-    """
+    """Refuse `height` more levels under `parent` if that or a supervisor above it limits depth to fewer."""
     levels = height
     for ancestor in lineage_of(state, parent):
         levels += 1

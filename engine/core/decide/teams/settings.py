@@ -62,11 +62,7 @@ def settings_event(supervisor: Supervisor, changes: dict[str, Any]) -> Superviso
 
 
 def check_options(name: str, mode: str, options: SupervisorOptions, members: Collection[str]) -> None:
-    """Refuse invalid options of a supervisor with this strategy; names are checked only if there are members.
-
-    Raises:
-        Refused: With the first fault.
-    """
+    """Refuse invalid options of a supervisor with this strategy; names are checked only if there are members."""
     for strategy in options.strategies.values():
         strategy_named(strategy)
     check_settings(mode, options.settings, list(members))
@@ -75,11 +71,7 @@ def check_options(name: str, mode: str, options: SupervisorOptions, members: Col
 
 
 def check_depth_limit(state: State, supervisor: Supervisor, options: SupervisorOptions) -> None:
-    """Refuse a limit on depth that the subtree of a supervisor exceeds already.
-
-    Raises:
-        Refused: If the limit is exceeded.
-    """
+    """Refuse a limit on depth that the subtree of a supervisor exceeds already."""
     limit = options.limits.depth if options.limits is not None else None
     height = height_of(state, supervisor)
     if limit is not None and height > limit:
@@ -94,11 +86,7 @@ def check_teams_complete(state: State) -> None:
 
 
 def check_named(supervisor: SupervisorSpec | Supervisor, members: Sequence[str]) -> None:
-    """Check that `members` contains every member that a supervisor, or its description, names.
-
-    Raises:
-        Refused: With the first missing member.
-    """
+    """Refuse a supervisor, or its description, that names a member which is not in `members`."""
     named = [supervisor.options.lead, supervisor.aggregator, supervisor.default_agent, *(supervisor.participants or ())]
     for name in named:
         if name is not None and name not in members:

@@ -122,11 +122,7 @@ def _check_expected_generation(agent: Agent, generation: int | None) -> None:
 
 
 def swap_mode(mode: str) -> SwapMode:
-    """Return `mode` if it is a swap mode.
-
-    Raises:
-        Refused: If it is not; the message lists the modes.
-    """
+    """Return `mode` if it is a swap mode; raises Refused, with the modes, if it is not."""
     if not _is_mode(mode):
         raise Refused(f"no swap mode {mode!r}; there are {', '.join(MODES)}")
     return mode

@@ -102,11 +102,7 @@ def _add(state: State, ctx: DecisionContext, command: commands.AddAgent) -> Deci
 
 
 def _check_addition(state: State, run_id: str, name: str) -> None:
-    """Check that a run may add one more agent, and that its name is no id and no reserved word.
-
-    Raises:
-        Refused: If the agent may not be added.
-    """
+    """Refuse more agents than a run may add, and a name that is an id or a reserved word."""
     run = state.runs.get(run_id)
     is_full = run is not None and run.agents_added >= MAX_AGENTS_ADDED_PER_RUN
     refuse_unless(
@@ -173,11 +169,7 @@ def find_pausable(state: State, target: str) -> Agent | Supervisor | Run:
 
 
 def requested_spec(state: State, spec: AgentSpec | None, registered: str | None) -> AgentSpec:
-    """Return the spec of a command, given directly or by its name in the registry.
-
-    Raises:
-        Refused: If the command gives neither or both, or the name is unknown.
-    """
+    """Return the spec of a command, or that of its name in the registry; raises Refused unless it gives one."""
     if spec is not None and registered is None:
         return spec
     if registered is not None and spec is None:
@@ -206,11 +198,7 @@ def refuse_unless(condition: bool, otherwise: str) -> None:
 
 
 def find_evictable(state: State, supervisor: Supervisor, *, evict: bool) -> Agent | None:
-    """Return the agent to evict before another can be added; None while there is room.
-
-    Raises:
-        Refused: If the supervisor is full, and no member may be evicted.
-    """
+    """Return the agent to evict for another, None while there is room; raises Refused if none may be evicted."""
     living = [state.agents[member_id] for member_id in supervisor.members if member_id in state.agents]
     if len(living) < supervisor.max_agents:
         return None

@@ -60,11 +60,7 @@ def wire(name: str, nodes: Nodes) -> Wiring:
 
 
 def grow(name: str, nodes: Nodes, verdict: Verdict) -> Growth:
-    """Return the validated growth of a graph after a verdict.
-
-    Raises:
-        Refused: If the growth is invalid, or the strategy raises.
-    """
+    """Return the validated growth of a graph after a verdict; raises Refused as `wire`."""
     try:
         growth = strategy_named(name).grow(nodes, verdict)
     except Refused:

@@ -87,11 +87,7 @@ def rewire(state: State, supervisor: Supervisor, group: Task, mint: Mint, *, pre
 
 
 def _check_work_left(state: State, group: Task, parts: _Parts, wiring: Wiring) -> None:
-    """Check that a switch does not stop all remaining work of a graph in which nothing is done.
-
-    Raises:
-        Refused: If it does.
-    """
+    """Refuse a switch that stops all remaining work of a graph in which nothing is done."""
     stopping = set(parts.stopping)
     if parts.done or not stopping or set(parts.running) - stopping:
         return

@@ -10,11 +10,7 @@ MAX_NAMED = 5
 
 
 def find_question(state: State, target: str) -> Escalation:
-    """Return the question with an id, or the only question about the object with that id.
-
-    Raises:
-        Refused: If there is no such question, or several.
-    """
+    """Return the question with an id, or about the object with that id; raises Refused if there is none, or several."""
     an_id = id_in(target)
     if an_id in state.escalations:
         return state.escalations[an_id]

@@ -251,11 +251,7 @@ def _named_category(supervisor: Supervisor, category: str) -> str | None:
 
 
 def check_category(supervisor: Supervisor, category: str | None) -> None:
-    """Check that a request may name a category.
-
-    Raises:
-        Refused: If the receiving supervisor has no strategy for it (those below it need none).
-    """
+    """Refuse a category for which the receiving supervisor has no strategy; those below it need none."""
     strategies = supervisor.options.strategies
     if category is None or _named_category(supervisor, category) is not None:
         return

@@ -8,11 +8,7 @@ from engine.core.specs.options import SupervisorOptions
 
 
 def options_after(options: SupervisorOptions, command: ChangeSupervisor) -> SupervisorOptions:
-    """Return `options` after a command, whose own options must not be None.
-
-    Raises:
-        Refused: If the command names an option that does not exist.
-    """
+    """Return `options` after a command with options of its own; raises Refused if it names one that does not exist."""
     assert command.options is not None
     if not command.exactly:
         return overlay(options, command.options)
