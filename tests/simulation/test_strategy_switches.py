@@ -5,17 +5,22 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from engine.core.commands import SwitchStrategy
+from engine.core.commands import Pause, Resume, SwitchStrategy
 from engine.core.decide.work.strategy import switch_event
 from engine.core.encoding.codec import encode_state
 from engine.core.errors import Refused
-from engine.core.events import AttemptDone, StrategySwitched
+from engine.core.events import AttemptDone, GroupChange, StrategySwitched
 from engine.core.fold import fold
 from engine.core.records.records import copy_with
 from engine.core.specs.options import SupervisorOptions
-from engine.core.state import RunStatus, State, TaskStatus
+from engine.core.state import RunStatus, State, Task, TaskStatus
 from engine.core.strategies import BUILT_IN
+from engine.simulation.teams import draw_settings
+from tests.chance import randoms
+from tests.depth import examples
 from tests.legal import assert_legal
 from tests.story import ended, found, only, submitted
 from tests.world import World, agent, team_world
@@ -34,15 +39,18 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "iterative_refinement": {"rounds": 3},
     "parallel": {"need": 3},
 }
+SENT_BACK = {"score": 0.1, "enough": False, "approved": False, "holds": [0], "items": 2, "list": ["x", "y"]}
+"""A verdict after which strategies with rounds or returns ask members again."""
 PAIRS = [(old, new) for old in sorted(BUILT_IN) for new in sorted(BUILT_IN) if old != new]
 
 
-def begun(mode: str) -> World:
+def begun(mode: str, settings: dict[str, Any] | None = None) -> World:
+    settings = SETTINGS.get(mode, {}) if settings is None else settings
     world = team_world(
         *[agent(name, "work") for name in NAMES],
         mode=mode,
         max_parallel=2,
-        options=SupervisorOptions(settings=SETTINGS.get(mode, {}), lead="ada" if mode == "delegate" else None),
+        options=SupervisorOptions(settings=settings, lead="ada" if mode == "delegate" else None),
     )
     submitted(world)
     return world
@@ -124,6 +132,28 @@ def after_a_failed_one(world: World) -> None:
         world.fail(next(iter(world.started)))
 
 
+def sent_back(world: World) -> None:
+    """Work was sent back: one of the next turn is at work, where the strategy has turns, and its others wait."""
+    in_the_middle_of_a_look(world)
+    if world.checks:
+        found(world, **SENT_BACK)
+
+
+def sent_back_and_one_done(world: World) -> None:
+    """One of the next turn is done: others are at work, and one waits for a slot."""
+    sent_back(world)
+    if world.started:
+        world.succeed(next(iter(world.started)), "again")
+
+
+def sent_back_while_paused(world: World) -> None:
+    """The whole next turn waits."""
+    in_the_middle_of_a_look(world)
+    if world.checks:
+        world.order(Pause(target="r1"))
+        found(world, **SENT_BACK)
+
+
 MOMENTS: list[Callable[[World], None]] = [
     at_once,
     one_done,
@@ -134,6 +164,9 @@ MOMENTS: list[Callable[[World], None]] = [
     with_delegations_in_every_state,
     after_a_crash,
     after_a_failed_one,
+    sent_back,
+    sent_back_and_one_done,
+    sent_back_while_paused,
 ]
 pairs = pytest.mark.parametrize(("old", "new"), PAIRS, ids=lambda mode: str(mode))
 
@@ -191,7 +224,10 @@ def assert_switches_well(old: str, switch: SwitchStrategy, moment: Callable[[Wor
         named = {*change.kept, *change.cancelled, *change.removed, *change.after, *over}
         named |= {node.task_id for node in change.added}
         assert set(below) <= named | {one for one in below if world.state.tasks[one].ended}
+        assert_nobody_is_asked_again(world, change)
     assert_legal(world.state)
+    if any(run.paused for run in world.state.runs.values()):
+        world.order(Resume(target="r1"))
     if moment not in WORKING:
         world.settle()
         assert_ended_well(world, failing=moment is after_a_failed_one)
@@ -220,6 +256,54 @@ def settled(world: World) -> set[str]:
         used |= {one.task_id for start in world.starts[seen:] for one in start.inputs}
         seen, goes_on = len(world.starts), world._settle_one()
     return used
+
+
+def assert_nobody_is_asked_again(world: World, change: GroupChange) -> None:
+    """Each member gets one node at most after a switch, none where its work goes on; no withdrawn node has started."""
+    tasks = world.state.tasks
+    asked = [
+        node for node in (*change.after, *(node.task_id for node in change.added)) if is_for_request(tasks.get(node))
+    ]
+    if change.mode in OTHER_WORK:
+        asked = [node for node in asked if node != change.outcome_id]
+    asked_ids = [tasks[node].worker_id for node in asked]
+    assert len(set(asked_ids)) == len(asked_ids)
+    assert not {tasks[node].worker_id for node in change.kept if is_for_request(tasks.get(node))} & set(asked_ids)
+    for withdrawn in (tasks[node] for node in change.removed if node in tasks):
+        assert (withdrawn.status, withdrawn.error) == (TaskStatus.SKIPPED, "strategy switched")
+        assert withdrawn.kind != "agent" or not withdrawn.attempts
+
+
+def is_for_request(task: Task | None) -> bool:
+    """Tell whether this is a member's work on the request, in a run that is still open."""
+    return task is not None and task.kind == "agent" and task.takes != "own" and task.asker_id is None
+
+
+@settings(max_examples=examples(150))
+@given(st.data())
+def test_however_often_a_run_is_switched_nobody_is_asked_again_for_what_is_done(data: st.DataObject) -> None:
+    draw = data.draw(randoms)
+    old = draw.choice(sorted(BUILT_IN))
+    world = begun(old, draw_settings(draw, old, NAMES))
+    for _ in range(draw.randint(1, 3)):
+        for _ in range(draw.randint(0, 8)):
+            if world.checks and draw.random() < 0.9:
+                world.find(next(iter(world.checks)), **SENT_BACK)
+                if draw.random() < 0.6:
+                    break
+            else:
+                world._settle_one()
+        new = draw.choice(sorted(BUILT_IN))
+        if not world.state.runs or world.state.tasks["t1"].mode == new:
+            continue
+        switch = copy_with(to(new, preserve_agent_states=draw.random() < 0.5), settings=draw_settings(draw, new, NAMES))
+        for event in world.order(switch):
+            if isinstance(event, StrategySwitched) and new != "graph":  # which may ask a member for several nodes
+                assert_nobody_is_asked_again(world, event.groups[0])
+        assert_legal(world.state)
+    world.settle()
+
+    assert_ended_well(world, failing=True)
 
 
 @pairs

@@ -2,7 +2,7 @@
 
 from pydantic import JsonValue
 
-from engine.core.commands import Cancel, Pause, Resume, SetDeadline, Submit, SupervisorSpec, SwitchStrategy
+from engine.core.commands import Cancel, Pause, Reassign, Resume, SetDeadline, Submit, SupervisorSpec, SwitchStrategy
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import Retry, Skip
 from engine.core.state import RunStatus, TaskStatus
@@ -11,6 +11,7 @@ from tests.story import (
     applied,
     attempt,
     ended,
+    found,
     only,
     refused,
     start_of,
@@ -334,6 +335,51 @@ def test_switching_to_what_it_is_already_changes_nothing_for_those_that_wait() -
     (start,) = world.started.values()
     assert start.takes == "previous"
     assert [one.output for one in start.inputs] == ["from ada", "from bob"]
+
+
+def test_a_queued_turn_of_another_round_is_withdrawn_and_the_draft_at_work_is_the_output() -> None:
+    world = team_world(*FOUR, mode="iterative_refinement")
+    submitted(world)
+    world.succeed(attempt(world, "ada"), "a draft")
+    for name in ("bob", "cyd", "dan"):
+        world.succeed(attempt(world, name), "poor")
+    found(world, score=0.1, enough=False)
+    queued = [
+        task.id for task in world.state.tasks.values() if task.kind == "agent" and task.role.startswith("critic:2")
+    ]
+
+    (change,) = only(world.order(SwitchStrategy(mode="sequential")), "strategy_switched").groups
+
+    assert [task_id for task_id in change.removed if task_id in queued] == queued
+    assert len(queued) == 3
+    assert {world.state.tasks[task_id].error for task_id in queued} == {"strategy switched"}
+    world.succeed(attempt(world, "ada"), "a better draft")
+    assert (ended(world).status, ended(world).output) == (RunStatus.DONE, "a better draft")
+
+
+def test_a_node_that_another_member_took_over_is_no_further_turn_of_that_member() -> None:
+    world = sequential()
+    waiting = [task.id for task in world.state.tasks.values() if task.title in ("cyd", "dan")]
+    applied(world, Reassign(task=waiting[1], agent="cyd"))
+
+    (change,) = only(world.order(SwitchStrategy(mode="parallel")), "strategy_switched").groups
+
+    assert set(waiting) <= change.after.keys()
+
+
+def test_a_drawing_with_other_settings_places_its_unstarted_nodes_again() -> None:
+    nodes: list[JsonValue] = [
+        {"name": "one", "agent": "ada"},
+        {"name": "two", "agent": "bob", "after": ["one"]},
+        {"name": "three", "agent": "ada", "after": ["two"]},
+    ]
+    world = team_world(*FOUR, mode="graph", options=SupervisorOptions(settings={"nodes": nodes}))
+    submitted(world)
+    settings: dict[str, JsonValue] = {"nodes": [*nodes, {"name": "four", "agent": "cyd", "after": ["three"]}]}
+
+    (change,) = only(world.order(SwitchStrategy(mode="graph", settings=settings)), "strategy_switched").groups
+
+    assert change.removed == []
 
 
 def test_what_ended_before_its_turn_makes_no_circle_with_what_is_wired_after_it() -> None:

@@ -52,6 +52,7 @@ def rewire(state: State, supervisor: Supervisor, group: Task, mint: Mint, *, pre
             task_id=group.id, run_id=group.run_id, mode=supervisor.mode, kept=[outcome.id], outcome_id=outcome.id
         )
     parts = _parts(state, group, nodes, leads=supervisor.mode == "delegate", preserve=preserve)
+    parts = _withdraw_repeated_turns(state, group, supervisor.mode, parts)
     new_members = _find_new_members(state, supervisor, group, nodes, parts)
     fresh = {f"+m{index}": member_id for index, member_id in enumerate(new_members)}
     view = _view(state, supervisor, parts, fresh)
@@ -229,6 +230,43 @@ def _find_bound_tasks(state: State, asker: Task, *, is_stopped: bool) -> set[str
         if lacks_result or (has_unstarted and not is_stopped):
             task_ids.update(task.id for task in tasks)
     return task_ids
+
+
+def _withdraw_repeated_turns(state: State, group: Task, mode: str, parts: _Parts) -> _Parts:
+    """Remove the unstarted turns of members that have begun, or that wait with another node.
+
+    Only the old strategy asks for them. A new one asks each member once; where it asks twice, it adds a node.
+    """
+    tasks = state.tasks
+    turns = dict.fromkeys(task_id for task_id in parts.unstarted if _is_turn(tasks[task_id], group, mode))
+    if not turns:
+        return parts
+    others = {*parts.done, *parts.running, *parts.unstarted}.difference(parts.stopping, turns)
+    worker_ids = {_worker(tasks[task_id]) for task_id in others if _is_for_request(tasks[task_id])} - {None}
+    repeated: dict[str, None] = {}
+    for task_id in turns:
+        worker_id = _worker(tasks[task_id])
+        if worker_id in worker_ids:
+            repeated[task_id] = None
+        elif worker_id is not None:
+            worker_ids.add(worker_id)
+    unstarted = [task_id for task_id in parts.unstarted if task_id not in repeated]
+    return copy_with(parts, unstarted=unstarted, removed=[*parts.removed, *repeated])
+
+
+def _is_turn(task: Task, group: Task, mode: str) -> bool:
+    """Return whether an unstarted node is a turn in the old strategy: it has a role there, or is its synthesis.
+
+    With new settings, the same strategy can place its turns again.
+    """
+    if task.role:
+        return mode != group.mode and _is_for_request(task)
+    return task.id == group.outcome_id and group.mode in ("parallel", SYNTHESIS)
+
+
+def _is_for_request(task: Task) -> bool:
+    """Return whether a node works on the request, not on an item of a list or a question of a member."""
+    return task.takes != "own" and task.asker_id is None
 
 
 def _is_done(node: Task) -> bool:
