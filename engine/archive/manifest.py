@@ -77,12 +77,7 @@ def check_version(format_name: object, version: object) -> None:
 
 
 def limit_exceeded(counts: Mapping[str, int], *, at_work: bool) -> str | None:
-    """Return why an archive exceeds the limits; None if it does not.
-
-    Args:
-        counts: Number of entities by kind.
-        at_work: Whether the database contains a team.
-    """
+    """Return why these numbers of entities exceed the limits, lower ones for a team at work; None if they do not."""
     for kind, count in counts.items():
         if count > MAX_COUNTS.get(kind, count):
             return f"holds {count:,} {kind}; an archive holds up to {MAX_COUNTS[kind]:,}"

@@ -31,11 +31,7 @@ LINES_PER_TURN = 20
 
 
 class Child(asyncio.SubprocessProtocol):
-    """A running child process.
-
-    Args:
-        line_bytes: Longest line that `line` returns; twice as much unread output stays in memory.
-    """
+    """A running child process. Up to twice `line_bytes`, its longest line, of unread output stays in memory."""
 
     stdin: asyncio.StreamWriter
 

@@ -101,11 +101,7 @@ _REPEATED_FOLLOWUPS: tuple[type, ...] = (Dispatch, CheckPool)
 
 
 class _UrgentQueues:
-    """Queues that received urgent tasks during this message, each tried until one of its tasks finds no slot.
-
-    Args:
-        since: Number of the last event before this message.
-    """
+    """Queues with urgent tasks of this message, each tried until one of its tasks finds no slot."""
 
     def __init__(self, since: int) -> None:
         self._last_seq = since

@@ -36,12 +36,7 @@ AttemptEnd: TypeAlias = AttemptSucceeded | AttemptErred | AttemptStopped
 
 
 class Attempts:
-    """All attempts of this engine.
-
-    Args:
-        services: The host, to which attempts report.
-        grace_s: Default grace period of an attempt that is asked to stop.
-    """
+    """All attempts of this engine; `grace_s` is the default grace period of one that is asked to stop."""
 
     def __init__(self, services: Services, runtimes: RuntimePool, *, grace_s: float = GRACE_S) -> None:
         self._services = services
@@ -120,11 +115,7 @@ class Attempts:
             clock.release()
 
     def wind_down(self, on_empty: Callable[[], None]) -> None:
-        """Start nothing more and stop running attempts at their next step, so that another engine can resume them.
-
-        Args:
-            on_empty: Called once nothing is at work.
-        """
+        """Start nothing more, stop attempts at their next step for another engine to resume, then call `on_empty`."""
         self._on_empty = on_empty
         for key, work in list(self._works.items()):
             if not work.attempt.stopping:

@@ -22,11 +22,7 @@ class FinishedRunFields(TypedDict):
 
 
 class FinishedRuns:
-    """Looks up finished runs.
-
-    Args:
-        flush: Waits until everything decided so far is in the journal.
-    """
+    """Looks up finished runs; `flush` waits until everything decided so far is in the journal."""
 
     def __init__(self, services: Services, journal: Journal, *, flush: Callable[[], Awaitable[None]]) -> None:
         self._services = services

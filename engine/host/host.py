@@ -344,12 +344,7 @@ class Host:
         self._bound.update(callables)
 
     def signal(self, signal: Signal, on_written: OnWritten | None = None) -> None:
-        """Queue a signal for the core; never blocks.
-
-        Args:
-            signal: The signal.
-            on_written: Called once it is decided and on disk, with the error if it was not.
-        """
+        """Queue a signal; never blocks. `on_written` is called once it is decided and on disk, or with the error."""
         self._loop.put(signal, on_written)
 
     def may_act(self) -> bool:

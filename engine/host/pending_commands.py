@@ -48,12 +48,7 @@ class Applied:
 
 
 class PendingCommands:
-    """Pending commands and the waiters for their outcomes.
-
-    Args:
-        inbox: The inbox, into which outcomes are written.
-        later: Schedules another try to write outcomes.
-    """
+    """Pending commands and the waiters for their outcomes; `later` schedules another try to write those."""
 
     def __init__(self, inbox: Inbox, later: Callable[[Callable[[], None]], object]) -> None:
         self._inbox = inbox

@@ -23,11 +23,7 @@ class _Limit:
 
 
 class AwakeTimer:
-    """Cancels scopes that take too long.
-
-    Args:
-        now_s: Returns the time in seconds.
-    """
+    """Cancels scopes that take too long by the clock `now_s`, in seconds."""
 
     def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
         self._now_s = now_s

@@ -64,11 +64,7 @@ class ProviderProcess:
         await self.child.reap()
 
     async def watch(self, awake: AwakeTimer, is_busy: Callable[[], bool]) -> None:
-        """Kill the process if its event loop stands still, even if only a cancelled request blocks it.
-
-        Args:
-            is_busy: Returns whether requests wait for it; it is checked after each message in any case.
-        """
+        """Kill the process if its loop stands still; checked after each message, and while requests wait for it."""
         await self._ping()  # its start takes seconds
         while True:
             await self._used.wait()

@@ -27,11 +27,7 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def hide(text: str, secrets: Iterable[tuple[str, str]]) -> str:
-    """Return a text with each secret replaced.
-
-    Args:
-        secrets: Pairs of replacement and secret, longer secrets first.
-    """
+    """Return a text with each secret replaced; pairs of replacement and secret, longer secrets first."""
     folded = text.lower()
     for replacement, secret in secrets:
         if len(secret) >= MIN_WORD_CHARACTERS and _longest_run(secret) in folded:

@@ -28,11 +28,7 @@ _DONE_EVENT = re.compile(rb"^data:\s*\[DONE\]", re.MULTILINE)
 
 
 class BadAnswer(Exception):
-    """A response is not an answer of a model.
-
-    Attributes:
-        kind: The `error_type` of the `ModelError`.
-    """
+    """A response is not an answer of a model; `kind` is the `error_type` of the `ModelError`."""
 
     def __init__(self, text: str, kind: str) -> None:
         super().__init__(text)

@@ -13,11 +13,7 @@ from engine.runtimes.values import clean
 
 
 def sender_of(program: str | None = None) -> str:
-    """Return this process as a sender, such as `ann@box:4711 quarterdeck swap`.
-
-    Args:
-        program: The command that the person ran; by default the running Python program, such as `python crew.py`.
-    """
+    """Return this process as a sender, such as `ann@box:4711 quarterdeck swap`; by default its Python program."""
     python = f"python {Path(sys.argv[0]).name if sys.argv else ''}".rstrip()
     return clean(f"{_account()}:{os.getpid()} {program or python}")
 

@@ -93,12 +93,7 @@ def resolve_value(value: StoredValue, body: Callable[[int], bytes]) -> JsonValue
 
 
 def walk(record: object, path: str) -> Any:
-    """Return the value at `path` in an event or in its JSON body.
-
-    Args:
-        record: The event, or its body as parsed JSON.
-        path: Field names and list positions joined by dots.
-    """
+    """Return the value at a path of names and list positions, joined by dots, in an event or its parsed JSON."""
     for name in path.split("."):
         if isinstance(record, list):
             record = record[int(name)]

@@ -50,11 +50,7 @@ EXPECTED_ENDS = (EngineKilled, Deposed, DiskStayedFull)
 
 
 def run_history(plan: Plan, *, patience_s: float = PATIENCE_S) -> HistoryResult:
-    """Run a plan and return its result; the first broken law ends it.
-
-    Args:
-        patience_s: Real seconds without progress after which it is given up.
-    """
+    """Run a plan until it ends, breaks a law, or makes no progress for `patience_s` real seconds."""
     with _quiet():
         history = SimulatedHistory(plan)
         try:

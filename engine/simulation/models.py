@@ -66,11 +66,7 @@ def models_of(draw: Random) -> Mapping[str, ModelSpec]:
 
 
 class SimulatedModels(ModelService):
-    """Gives drawn answers.
-
-    Args:
-        watch: Gets each request and its cost.
-    """
+    """Gives drawn answers; `watch` gets each request and its cost."""
 
     def __init__(self, watch: ModelWatch, seed: int) -> None:
         super().__init__(_start_nothing, _trust_all)

@@ -61,11 +61,7 @@ def command_weights() -> dict[str, float]:
 
 
 def choose_command(kind: str, draw: Random, state: State, number: int) -> Command | None:
-    """Return a command of a kind that the core accepts, or one of another kind; None if none is found.
-
-    Args:
-        number: Makes requests distinct.
-    """
+    """Return a command of a kind that the core accepts, or of another; None without one; `number` makes it distinct."""
     if draw.random() < UNCHECKED_SHARE:
         return draw_command(kind, draw, state, number)
     others = [
@@ -90,12 +86,7 @@ def is_accepted(command: Command, state: State) -> bool:
 
 
 def draw_command(kind: str, draw: Random, state: State, number: int) -> Command | None:
-    """Return a random command of a kind, with names from the state; None if it is invalid.
-
-    Args:
-        state: The state from which names are taken.
-        number: Makes requests distinct.
-    """
+    """Return a random command of a kind about the state; None if it is invalid; `number` makes requests distinct."""
     special = SPECIAL.get(kind)
     try:
         if special is not None:

@@ -77,11 +77,7 @@ class LiveTexts:
         self._note(task_id, json.dumps({"done": int(done), "total": int(total), "note": str(note)[:200]}))
 
     def note(self, seq: int, task_id: str, *, ends_text: bool = False) -> None:
-        """Mark the place of a journaled event in the live output of its task.
-
-        Args:
-            ends_text: Whether the event holds the text before it, such as the answer of a model.
-        """
+        """Mark a journaled event in the live output of its task; it may hold the text before it, as an answer does."""
         self._newest_seq = seq
         if self._with_tapes and task_id in self._tasks:
             self._note(task_id, _Place(seq, ends_text))

@@ -69,12 +69,7 @@ class Bus:
             self._deliver(piece)
 
     def expect(self, speaker: Speaker, key: str) -> None:
-        """Note that an attempt has reported an event that will be journaled.
-
-        Args:
-            speaker: The attempt.
-            key: `key` or `call_key` of the event, or its type if it has neither.
-        """
+        """Note that an attempt has reported an event that will be journaled, by its key, call key or else type."""
         self._pending.setdefault((speaker.task_id, speaker.attempt), deque()).append(key)
 
     def publish_events(self, first_seq: int, events: Sequence[Event]) -> None:

@@ -29,11 +29,7 @@ class _Place(Struct):
 
 
 class Narrator:
-    """Narrates one run; set `run_id` before the first call.
-
-    Args:
-        state: The state before the first event.
-    """
+    """Narrates one run from the state before it on; set `run_id` before the first call."""
 
     def __init__(self, state: State) -> None:
         self.run_id = ""

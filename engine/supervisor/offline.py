@@ -48,11 +48,7 @@ log = logging.getLogger(__name__)
 
 
 class OfflineJournal:
-    """The events so far, and the state after them.
-
-    Args:
-        state: State of an existing journal that these events continue; None starts an empty one.
-    """
+    """The events so far, and the state after them; they may continue the journal of a given state."""
 
     def __init__(self, state: State | None = None) -> None:
         self.state = State() if state is None else state

@@ -40,7 +40,7 @@ class Folder:
         self._chains: dict[str, list[str]] = {}
 
     def sources(self, *references: str) -> Sources:
-        """Return the modules of the folder that references import; raises Unusable if one is unreadable."""
+        """Return the modules that references import, transitively; raises Unusable if too many, or unreadable."""
         sources = {name: source for reference in references for name, source in self._named_files(reference)}
         waiting = [module_of(reference) for reference in references if is_imported(reference)]
         queued_modules = set(waiting)

@@ -23,12 +23,7 @@ SELECT * FROM (SELECT {RECORD_COLUMNS}, hash FROM journal WHERE seq >= :after OR
 
 
 def find_fault(previous_hash: bytes, last_seq: int, record: Record, stored_hash: object) -> tuple[int, str] | None:
-    """Return the seq and the fault of a record that does not follow the last one; None if it does.
-
-    Args:
-        previous_hash: Hash of the last record.
-        stored_hash: Hash that the file has for `record`.
-    """
+    """Return the seq and fault of a record that does not follow the last one, by their hashes; None if it does."""
     if record.seq != last_seq + 1:
         return last_seq + 1, f"missing: the next record is {record.seq}"
     try:

@@ -98,12 +98,7 @@ def enable_checkpoints(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def translate_errors(path: Path | None, *, disposable: bool = False) -> Iterator[None]:
-    """Translate SQLite's errors into those of this package.
-
-    Args:
-        path: The file in use; None for memory.
-        disposable: As in `CorruptFile`.
-    """
+    """Translate SQLite's errors about a file, or memory, into those of this package."""
     try:
         yield
     except SQLITE_ERRORS as error:

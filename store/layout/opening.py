@@ -278,11 +278,7 @@ def _acquire_lock(files: Files, *, takeover: bool) -> FileLock:
 
 
 def _kill_hung(database: Path, token: int | None = None) -> bool:
-    """Kill the engine that holds the store, if it hangs and its identity is certain.
-
-    Args:
-        token: Token of an engine that hangs; None checks the heartbeat.
-    """
+    """Kill the engine with `token`, or whose heartbeat stopped, if it hangs and its identity is certain."""
     with Reader(database) as reader:
         engine = reader.engine()
     if engine is None or not (engine.hung if token is None else engine.alive and engine.token == token):

@@ -91,11 +91,7 @@ class Lease:
         self._loss_event = threading.Event()
 
     def tick(self, now_ms: int) -> None:
-        """Record that the loop is alive; cheap, to be called at least once a second.
-
-        Args:
-            now_ms: The engine's time, in UTC milliseconds.
-        """
+        """Record that the loop is alive at `now_ms` UTC; cheap, to be called at least once a second."""
         previous_ms, self._loop_ms, self._now_ms = self._loop_ms, self._clock_ms(), now_ms
         if previous_ms is not None and self._loop_ms - previous_ms > CHECK_VALID_MS:
             # The loop hung while the heartbeat thread went on: checks from that time must not be trusted.

@@ -46,11 +46,7 @@ class Turn:
     """The lock file that replaces it."""
 
     def check(self, database: Path, token: int) -> None:
-        """Check that this turn is still valid; called inside the transaction that raises the token.
-
-        Args:
-            database: The database, for the message.
-        """
+        """Check that this turn is still valid; called inside the transaction that raises the token."""
         if self.deposed_token is None:
             if not self.lock.is_in_place(self.path):
                 raise NotItsTurn(database)

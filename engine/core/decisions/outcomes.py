@@ -103,12 +103,7 @@ def ask(
 
 
 def attempt_event(kind: Callable[..., E], attempt: Attempt, signal: Any, **extra: Any) -> E:
-    """Return the event of a signal about an attempt: fields that both have are copied.
-
-    Args:
-        attempt: The current attempt of the task that the signal names.
-        extra: Further fields of the event, which override those of the signal.
-    """
+    """Return the event of a signal about an attempt: `extra` fields, and all others that both have."""
     shared = {name: getattr(signal, name) for name in _shared_fields(kind, type(signal))}
     return kind(attempt=attempt.number, agent_id=attempt.agent_id, **(shared | extra))
 

@@ -154,11 +154,7 @@ class CapabilityIndex:
     def match(
         self, slot: Slot, request_words: Iterable[RequestWord], among: Iterable[RequestWord] | None = None
     ) -> Match:
-        """Return the candidate's score for `request_words`, and which words of `among` it covers.
-
-        Args:
-            among: None means `request_words`.
-        """
+        """Return a candidate's score for `request_words`, and which words of `among`, or of all of these, it covers."""
         granted = [(word, grant.points) for word in request_words if (grant := word.grant_of(slot))]
         counted = None if among is None else {word.at for word in among}
         covered = [word for word, _ in granted if counted is None or word.at in counted]

@@ -18,11 +18,7 @@ def rank_of(id: str, name: str, done: int, failed: int, load: int, age: int) -> 
 
 
 class Ranks(dict[Slot, Rank]):
-    """Ranks that are computed on first access.
-
-    Args:
-        compute: Returns the rank of a slot.
-    """
+    """Ranks that `compute` returns for a slot on first access."""
 
     def __init__(self, compute: Callable[[Slot], Rank]) -> None:
         super().__init__()

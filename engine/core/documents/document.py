@@ -115,12 +115,7 @@ def text_refs(state: State) -> list[TextRef]:
 
 
 def redirect_ref(ref: Any, seq: int, number: int | None = None) -> None:
-    """Redirect a reference, in place; it must have been decoded for the caller.
-
-    Args:
-        seq: The event that carries the text; 0 in a document.
-        number: Its place among the texts there; None if it stays.
-    """
+    """Redirect a reference in place to text `number` of event `seq`, 0 in a document; decoded for the caller."""
     force_setattr(ref, "seq", seq)
     if number is not None:
         force_setattr(ref, "path", f"texts.{number}")

@@ -164,12 +164,7 @@ def decode_command(kind: str, body: bytes) -> Command:
 
 
 def describe_decode_error(error: msgspec.ValidationError, subject: str, value: JsonValue) -> str:
-    """Return a decoding error as one line that begins with the path of the fault.
-
-    Args:
-        error: Raised by msgspec.
-        subject: The word for the value if all of it is wrong.
-    """
+    """Return a decoding error of msgspec as one line with the path of the fault, or `subject` if all of it is wrong."""
     text, _, where = str(error).partition(" - at `$")
     where = where.removesuffix("`").removeprefix(".")
     if match := _EXPECTED.fullmatch(text):

@@ -14,11 +14,7 @@ MAX_COOL_FACTOR = 10
 
 
 def cool_s(policy: Circuit, before_s: float | None) -> float:
-    """Return how long to open a circuit, in seconds.
-
-    Args:
-        before_s: Time of the last opening, if it has not been closed since.
-    """
+    """Return how long to open a circuit, in seconds; `before_s` is the last time if it has not been closed since."""
     if before_s is None:
         return policy.cool_s
     return min(2 * before_s, MAX_COOL_FACTOR * policy.cool_s)

@@ -86,11 +86,7 @@ def ready_in(state: State, queue_key: str) -> Iterator[str]:
 
 
 class WaitReasons:
-    """The reasons why tasks of one state wait.
-
-    Args:
-        state: The state; it must not change while this is in use.
-    """
+    """The reasons why tasks of one state wait; the state must not change meanwhile."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -286,11 +282,7 @@ def _why_agent_refuses(state: State, agent: Agent) -> Wait | None:
 
 
 def describe_stuck_slots(agent: Agent, since: str = "") -> str:
-    """Return what occupies slots of an agent after its attempts, and what frees them.
-
-    Args:
-        since: When the first of these attempts ended, in words.
-    """
+    """Return what occupies slots of an agent `since` the first of its attempts ended, and what frees them."""
     others = "" if agent.stuck == 1 else f" (and {pluralize(agent.stuck - 1, 'other')})"
     whose = f"{next(iter(agent.stuck_since), 'an ended attempt')}{others}"
     when = f" since {since}" if since else ""

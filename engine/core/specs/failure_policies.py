@@ -210,12 +210,7 @@ def is_optional(chain: Sequence[FailurePolicy]) -> bool:
 
 
 def walk(chain: Sequence[FailurePolicy], failures: Failures, *, after: int = -1) -> tuple[int, Verdict]:
-    """Return the verdict on a failed task, and the place of the policy that gave it.
-
-    Args:
-        failures: The facts about the failure.
-        after: Consider only policies behind this place; -1 considers all.
-    """
+    """Return the verdict on a failed task, and the place of its policy, which is behind the place `after`."""
     for index, policy in enumerate(chain):
         if index > after:
             verdict = policy.verdict(failures)

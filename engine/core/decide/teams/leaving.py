@@ -40,12 +40,7 @@ def _belongs_to(task: Task, supervisor_ids: set[str]) -> bool:
 
 
 def removal_events(state: State, supervisor: Supervisor, mode: Literal["drain", "abort"]) -> list[Event]:
-    """Return the events by which a supervisor and its subtree begin to leave.
-
-    Args:
-        supervisor: The supervisor to remove.
-        mode: Whether its open work is finished or stopped.
-    """
+    """Return the events by which a supervisor and its subtree begin to leave; `mode` says how their open work ends."""
     subtree = list(subtree_of(state, supervisor))
     events: list[Event] = [
         SupervisorLeaving(supervisor_id=team.id, mode=mode)

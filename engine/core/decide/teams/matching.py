@@ -29,11 +29,7 @@ def members_of(team: SupervisorSpec, path: Path = ()) -> Iterator[tuple[Path, De
 
 
 class Matching:
-    """Matches the members of one description.
-
-    Args:
-        top_id: The supervisor that is described.
-    """
+    """Matches the members of the description of one supervisor."""
 
     def __init__(self, state: State, top_id: str, team: SupervisorSpec) -> None:
         self._state = state

@@ -24,12 +24,7 @@ T = TypeVar("T")
 
 
 class Scratch:
-    """The events decided so far, and the state that they lead to.
-
-    Attributes:
-        state: A copy of the state, with `events` folded into it.
-        events: The events, in order.
-    """
+    """The events decided so far, and a copy of the state with these folded into it."""
 
     def __init__(self, state: State, ctx: DecisionContext) -> None:
         self.state = scratch_of(state)
@@ -122,11 +117,7 @@ def _copied(value: Any) -> Any:
 
 
 class ReportingScratch(Scratch):
-    """A scratch state that also notes the changes for a person.
-
-    Attributes:
-        changes: Changes that happen, and differences that are left as they are.
-    """
+    """A scratch state that also notes for a person what changes, and what differs and is left as it is."""
 
     def __init__(self, state: State, ctx: DecisionContext) -> None:
         super().__init__(state, ctx)

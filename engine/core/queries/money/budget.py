@@ -109,12 +109,7 @@ def _budget(
 
 
 def limits_of(state: State, subject: Subject, agent: Agent | None = None) -> list[Limits]:
-    """Return the `Limits` that apply to `subject`.
-
-    Args:
-        subject: The task, run, agent or supervisor.
-        agent: The agent that is about to begin a task, which has none yet.
-    """
+    """Return the `Limits` that apply to a subject, with those of the agent that is about to begin a task."""
     if isinstance(subject, Supervisor):
         declared_limits = [subject.options.limits]
     elif isinstance(subject, Agent):

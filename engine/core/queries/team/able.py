@@ -55,11 +55,7 @@ def why_away(agent: Agent) -> str:
 
 
 def bound_elsewhere(state: State, own_references: Collection[str] = ()) -> Iterator[Agent]:
-    """Yield the agents that use callables bound to a program.
-
-    Args:
-        own_references: References bound to the calling program, whose agents are left out.
-    """
+    """Yield the agents that use callables bound to a program other than the one with `own_references`."""
     for agent in state.agents.values():
         spec = state.spec_of(agent)
         for function in (spec.run, *spec.tools):

@@ -107,12 +107,7 @@ def levels_of(state: State) -> list[Level]:
 
 
 def warning_of(state: State, depth: int) -> str | None:
-    """Return the warning about a depth; None if it is at most `MAX_UNWARNED_DEPTH`.
-
-    Args:
-        state: The state, with measured overheads.
-        depth: Number of levels that the team has or will have.
-    """
+    """Return the warning about a number of levels; None if it is at most `MAX_UNWARNED_DEPTH`."""
     if depth <= MAX_UNWARNED_DEPTH:
         return None
     measured = [level for level in levels_of(state) if level.depth > 1 and level.mean_ms is not None]
@@ -123,12 +118,7 @@ def warning_of(state: State, depth: int) -> str | None:
 
 
 def inherited_option(state: State, supervisor: Supervisor, name: str, default: Any) -> Any:
-    """Return an option of a supervisor, or of the nearest ancestor that sets it.
-
-    Args:
-        name: A field of `SupervisorOptions`.
-        default: The value if no supervisor sets it.
-    """
+    """Return an option of the nearest supervisor upwards that sets it; `default` if none does."""
     for ancestor in lineage_of(state, supervisor):
         value = getattr(ancestor.options, name)
         if value is not None and value != ():

@@ -28,12 +28,7 @@ _NO_SECRETS = frozenset({"call_key", "idempotency_key"})
 
 
 def excerpt_of(value: Any, clean: Callable[[str], str] = str) -> JsonValue:
-    """Return the excerpt of `value`, JSON or a record: long texts and long lists are cut.
-
-    Args:
-        value: A record becomes an object of the fields that are not at their default.
-        clean: Removes secrets from a text, before the text is cut.
-    """
+    """Return the excerpt of JSON or a record: long parts are cut, after `clean` has removed secrets from texts."""
     return _ExcerptMaker(clean).make(value, 0)
 
 

@@ -212,12 +212,7 @@ def _is_near(state: State, queue: Queue, supervisor_id: str) -> bool:
 
 
 def queue_takeovers(state: State, agent: Agent, served: Sequence[str]) -> list[Event]:
-    """Return the events by which agents with a weaker match take over the queues of which `agent` is the last.
-
-    Args:
-        state: The state before the agent stops serving them.
-        served: Capability queues that the agent continues to serve.
-    """
+    """Return the events by which agents with a weaker match take over queues of `agent` that it serves no more."""
     supervisor = state.supervisors[agent.supervisor_id]
     prefix = queues.able_queue(supervisor.id, "")
     events: list[Event] = []
