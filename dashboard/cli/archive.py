@@ -12,6 +12,7 @@ import click
 
 from dashboard.clean import clean
 from dashboard.cli.database import check_database, database_of, team_fields, team_in
+from dashboard.cli.printing.items import fields_of
 from dashboard.cli.printing.output import DONE, CommandFailure, emit, fail, quoted, say
 from dashboard.cli.sending import perform
 from dashboard.cli.trust import allow_code, trust_list
@@ -47,11 +48,10 @@ def export(ctx: click.Context, file: Path, *, history: bool, force: bool, only: 
         fail(error.code, error.reason)
     except ExportRefused as error:
         fail("export_refused", str(error))
-    fields = {name: getattr(exported, name) for name in ("path", "bytes", "seq", "state_sha256")}
-    body = {"v": 1, "kind": "export", **fields, **team_fields(db)}
+    body = {**fields_of(exported, "path bytes seq state_sha256"), **team_fields(db)}
     text = "exported" if only is None else f"exported {only}"
     summary = f"✓ {text} to {exported.path} ({size(exported.bytes)}), as of seq {exported.seq:,} (team {team_in(db)})"
-    emit(ctx, body, summary)
+    emit(ctx, "export", body, summary)
     if exported.bound:
         say(f"these functions exist only in the program that defined them: {', '.join(exported.bound)}")
         say("imported elsewhere, their agents wait until each is swapped")
@@ -76,7 +76,7 @@ def import_(ctx: click.Context, file: Path, *, dry_run: bool, trust: bool) -> in
     except ImportRefused as error:
         fail("import_refused", str(error))
     if dry_run:
-        emit(ctx, _body(db, plan, dry_run=True), _lines(file, plan))
+        emit(ctx, "import", _body(db, plan, dry_run=True), _lines(file, plan))
         return DONE
     assert db is not None
     for line in _lines(file, plan):
@@ -89,7 +89,7 @@ def import_(ctx: click.Context, file: Path, *, dry_run: bool, trust: bool) -> in
         silent = f"the engine has not answered within {TAKEN_WITHIN_S:.0f} s"
         outcome = perform(db, command, TAKEN_WITHIN_S, silent=silent)
     text = f"✓ {outcome.summary}, applied at seq {outcome.seq:,} (team {team_in(db)})"
-    emit(ctx, _body(db, plan, dry_run=False), text)
+    emit(ctx, "import", _body(db, plan, dry_run=False), text)
     if plan.creates["runs"]:
         db_option = f"--db {quoted(db)}"
         say(f"its open runs are paused: quarterdeck runs --open {db_option}, then quarterdeck resume RUN {db_option}")
@@ -107,8 +107,8 @@ def _target(ctx: click.Context, *, dry_run: bool) -> Path | None:
 
 
 def _body(db: Path | None, plan: ImportPlan, *, dry_run: bool) -> dict[str, object]:
-    fields = {name: getattr(plan, name) for name in ("creates", "needs_trust", "missing", "clashes")}
-    return {"v": 1, "kind": "import", "dry_run": dry_run, **fields, **({} if db is None else team_fields(db))}
+    fields = fields_of(plan, "creates needs_trust missing clashes")
+    return {"dry_run": dry_run, **fields, **({} if db is None else team_fields(db))}
 
 
 def _lines(file: Path, plan: ImportPlan) -> list[str]:

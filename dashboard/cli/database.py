@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from dashboard.clean import clean
-from dashboard.cli.printing.output import CommandFailure, OutputSettings, fail, is_interactive, quoted, say
+from dashboard.cli.printing.output import CommandFailure, OutputSettings, fail, is_interactive, is_json, quoted, say
 from dashboard.engines.process import is_alive
 from dashboard.reading.databases import DatabaseInfo, databases, databases_in, folders_to_search
 from dashboard.user.typed_paths import path_typed
@@ -163,7 +163,7 @@ def _database_here() -> Path | None:
 def _confirm_only_team(ctx: click.Context, db: Path, *, changes: bool) -> None:
     """Report that the only live team is used; before a change, ask for confirmation."""
     if not changes:
-        if not ctx.ensure_object(OutputSettings).json:  # there the answer says it
+        if not is_json(ctx):  # there the answer says it
             say(f"the only team that is up: {team_in(db)} ({db})")
     elif not is_interactive():
         reason = f"no team was named, so nothing was changed; the only one that is up is {team_in(db)}"

@@ -84,7 +84,7 @@ def demo(
         return open_dashboard(db, demo=True, debug=settings.debug)
     if detach:
         text = f"the crew reads {source_folder}: run {run_id}, engine {launched.pid} on {launched.db}"
-        emit(ctx, launched.body() | {"run_id": run_id}, [text, *reopen_commands(launched.db)])
+        emit(ctx, "up", launched.body() | {"run_id": run_id}, [text, *reopen_commands(launched.db)])
         return DONE
     progress = ProgressLine(db, run_id, every_s=0.2 if sys.stderr.isatty() else LINE_EVERY_S, always=True)
     status = finish(ctx, db, run_id, output, progress=progress)

@@ -38,13 +38,11 @@ def diff(ctx: click.Context, a: str, b: str, *, show_all: bool) -> int:
         except ImportRefused as refused:
             fail("import_refused", str(refused))
     body = {
-        "v": 1,
-        "kind": "diff",
         "a": _side_item(moment),
         "b": _side_item(other),
         "items": [{name: getattr(difference, name) for name in names(difference)} for difference in differences],
     }
-    emit(ctx, body, lambda: _format_diff(moment, other, differences, show_all=show_all))
+    emit(ctx, "diff", body, lambda: _format_diff(moment, other, differences, show_all=show_all))
     return DONE
 
 

@@ -63,13 +63,11 @@ def doctor(ctx: click.Context, *, verifying: bool) -> int:
     local_findings = [*_programs(), *_models(), *_folders(), *_worktrees(), *_tool_servers()]
     findings = [*local_findings, *_databases(databases, verifying=verifying)]
     body = {
-        "v": 1,
-        "kind": "doctor",
         "ok": all(finding.level != "fault" for finding in findings),
         "items": [asdict(finding) for finding in findings],
     }
     marks = {"ok": "ok   ", "note": "note ", "fault": "FAULT"}
-    emit(ctx, body, [f"{marks[finding.level]}  {finding.what}: {finding.message}" for finding in findings])
+    emit(ctx, "doctor", body, [f"{marks[finding.level]}  {finding.what}: {finding.message}" for finding in findings])
     return DONE if body["ok"] else WRONG_USAGE
 
 

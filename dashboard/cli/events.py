@@ -13,9 +13,9 @@ import click
 
 from dashboard.clean import clean
 from dashboard.cli.database import database_of
-from dashboard.cli.group import nearest
 from dashboard.cli.printing.filtering import check_filter, filter_option
-from dashboard.cli.printing.output import DONE, OutputSettings, fail, say, write_json, write_lines
+from dashboard.cli.printing.items import fields_of
+from dashboard.cli.printing.output import DONE, fail, is_json, say, write_json, write_lines
 from dashboard.cli.printing.times import now_in, seq_of
 from dashboard.interrupts import Stop, no_interrupt_lost
 from dashboard.reading.event_search import SearchQuery
@@ -23,7 +23,8 @@ from dashboard.views.words.amounts import moment
 from dashboard.views.words.filters import Filter
 from dashboard.views.words.names import Names
 from dashboard.views.words.sentences import sentence
-from engine.core.errors import AmbiguousName, CorruptJournal, UnknownAgent
+from engine.core.discovery.nearest import nearest
+from engine.core.errors import AmbiguousName, CorruptJournal, UnknownAgent, did_you_mean
 from engine.core.events import KINDS, AgentAdded
 from engine.core.fold import fold
 from engine.core.queries.targets import find_agent, id_in
@@ -94,7 +95,7 @@ def events(
 ) -> int:
     """Print events, the oldest first; with --json one object a line."""
     path = database_of(ctx, changes=False)
-    as_json = ctx.ensure_object(OutputSettings).json
+    as_json = is_json(ctx)
     with Reader(path) as reader:
         folds = bool(row_filter) or agent is not None or not as_json
         state = fold_from(reader) if folds else State()
@@ -153,12 +154,11 @@ def _last_records(reader: Reader, query: _EventQuery, limit: int) -> list[Record
 
 
 def _write_json(record: Record) -> None:
-    columns = {name: getattr(record, name) for name in ("seq", "at_ms", "kind", "run_id", "task_id", "agent_id")}
     try:
         body = json.loads(record.body)
     except ValueError as error:
         raise CorruptJournal(record.seq, str(error)) from error
-    write_json({**columns, "body": body})
+    write_json({**fields_of(record, "seq at_ms kind run_id task_id agent_id"), "body": body})
 
 
 class _SentenceWriter:
@@ -191,8 +191,7 @@ def _kinds_named(kinds: tuple[str, ...]) -> list[str] | None:
         return None
     for kind in kinds:
         if kind.partition(".")[0] not in KINDS:
-            nearest_kind = nearest(kind, KINDS)
-            hint = f"did you mean {nearest_kind}?" if nearest_kind else f"there are {', '.join(sorted(KINDS))}"
+            hint = did_you_mean(nearest(kind, KINDS, 1), f"there are {', '.join(sorted(KINDS))}")
             fail("usage", f"there is no kind of event {kind!r}", hint)
     return list(kinds)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from dashboard.cli.database import team_file_here
-from dashboard.cli.printing.output import DONE, WRONG_USAGE, OutputSettings, emit, fail, quoted, write_output
+from dashboard.cli.printing.output import DONE, WRONG_USAGE, emit, fail, is_json, quoted, write_output
 from dashboard.cli.trust import allow, trust_list
 from engine.core.records.values import pluralize
 from engine.models.providers import find_keys, missing_key
@@ -74,7 +74,7 @@ def init(ctx: click.Context, folder: str, *, name: str, model: str | None, offli
             where = paths[-1] if paths else at
             fail("unwritable", f"{where} cannot be written: {error.strerror}", "make room, or name another folder")
         raise
-    body = {"v": 1, "kind": "init", "folder": str(at.absolute()), "files": [str(path) for path in paths]}
+    body = {"folder": str(at.absolute()), "files": [str(path) for path in paths]}
     cd_command = "" if at == Path() else f"cd {quoted(at)} && "
     if found_model is not None:
         body["model"] = found_model
@@ -92,7 +92,7 @@ def init(ctx: click.Context, folder: str, *, name: str, model: str | None, offli
         f"start it:  {cd_command}quarterdeck up team.yaml",
         f"then:      quarterdeck run {json.dumps(_REQUESTS[name])}",
     ]
-    emit(ctx, body, lines)
+    emit(ctx, "init", body, lines)
 
 
 _REQUESTS = {
@@ -162,7 +162,7 @@ def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool
     model, and are its tool servers started, and ended again.
     """
     if schema:
-        write_output(json.dumps(json_schema(), indent=None if ctx.ensure_object(OutputSettings).json else 2))
+        write_output(json.dumps(json_schema(), indent=None if is_json(ctx) else 2))
         return DONE
     team = team or team_file_here()
     try:
@@ -185,7 +185,7 @@ def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool
     lines = [f"{team}: {line}" for line in (verdict, *warnings)]
     if not trusted:
         lines.append(f"its code was not looked at, because it is not trusted: quarterdeck trust {team}")
-    emit(ctx, {**_body(team, [], file, trusted=trusted), "warnings": warnings}, lines)
+    emit(ctx, "check", {**_body(team, [], file, trusted=trusted), "warnings": warnings}, lines)
     return DONE
 
 
@@ -214,16 +214,14 @@ def check_code(file: TeamFile) -> None:
 
 
 def _report_faults(ctx: click.Context, team: Path, error: TeamFileError, file: TeamFile | None = None) -> int:
-    if not ctx.ensure_object(OutputSettings).json:
+    if not is_json(ctx):
         raise error
-    emit(ctx, _body(team, error.problems, file, trusted=file is not None), None)
+    emit(ctx, "check", _body(team, error.problems, file, trusted=file is not None), None)
     return WRONG_USAGE
 
 
 def _body(team: Path, problems: list[FileFault], file: TeamFile | None, *, trusted: bool) -> dict[str, object]:
     return {
-        "v": 1,
-        "kind": "check",
         "path": str(team),
         "ok": not problems,
         "problems": [{"line": problem.line, "field": problem.field, "message": problem.text} for problem in problems],

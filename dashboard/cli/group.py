@@ -4,7 +4,7 @@ Rule: `--help` and a wrong name load no subcommand, so that they answer at once.
 stand before or after the name of a subcommand; both mean the same.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -151,14 +151,7 @@ def _setting(name: str, kind: Callable[[Any], Any]) -> Callable[[click.Context, 
 def _unknown(name: str) -> str:
     if name.endswith(".db"):
         return f"there is no command {name!r}; to open a database: quarterdeck --db {quoted(name)}"
-    nearest_name = nearest(name, COMMANDS)
-    hint = f"did you mean {nearest_name}?" if nearest_name else "see: quarterdeck --help"
-    return f"there is no command {name!r}; {hint}"
-
-
-def nearest(name: str, names: Iterable[str]) -> str | None:
-    """Return the name that looks most like `name`, or None where none does."""
     from difflib import get_close_matches  # only a wrong name needs it
 
-    close_matches = get_close_matches(name.lower(), list(names), n=1, cutoff=0.5)
-    return close_matches[0] if close_matches else None
+    near = get_close_matches(name.lower(), COMMANDS, n=1, cutoff=0.5)
+    return f"there is no command {name!r}; {f'did you mean {near[0]}?' if near else 'see: quarterdeck --help'}"

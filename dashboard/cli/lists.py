@@ -14,7 +14,7 @@ import click
 
 from dashboard.cli.database import database_of, team_fields
 from dashboard.cli.printing.filtering import check_filter, filter_option
-from dashboard.cli.printing.items import Item, agent_item, run_item, supervisor_item, task_item
+from dashboard.cli.printing.items import Item, agent_item, fields_of, run_item, supervisor_item, task_item
 from dashboard.cli.printing.listings import make_table
 from dashboard.cli.printing.output import TextTable, emit, fail
 from dashboard.cli.printing.times import now_in
@@ -96,7 +96,7 @@ _RECORD_COLUMNS: tuple[Column[RecordRow, Any], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class _TeamReading:
+class TeamReading:
     """A team as its file shows it."""
 
     db: Path
@@ -110,16 +110,17 @@ class _TeamReading:
         """Whether an engine is at work."""
         return self.engine is not None and self.engine.alive
 
-    def body(self, kind: str, items: list[Item], **more: object) -> Item:
+    def body(self, items: list[Item], **more: object) -> Item:
         """Return a list in the shape of `--json`."""
-        return {"v": 1, "kind": kind, **team_fields(self.db, self.state), **more, "seq": self.state.seq, "items": items}
+        return {**team_fields(self.db, self.state), **more, "seq": self.state.seq, "items": items}
 
 
 @contextmanager
-def _read_team(ctx: click.Context) -> Iterator[_TeamReading]:
+def read_team(ctx: click.Context) -> Iterator[TeamReading]:
+    """Open the team that a subcommand lists."""
     db = database_of(ctx, changes=False)
     with Reader(db) as reader:
-        yield _TeamReading(db, reader, fold_from(reader), reader.engine(), now_in(reader))
+        yield TeamReading(db, reader, fold_from(reader), reader.engine(), now_in(reader))
 
 
 @click.command("ps")
@@ -127,15 +128,15 @@ def _read_team(ctx: click.Context) -> Iterator[_TeamReading]:
 @click.pass_context
 def ps(ctx: click.Context, row_filter: Filter) -> None:
     """Show the engine, and each supervisor with its current work."""
-    with _read_team(ctx) as look:
+    with read_team(ctx) as look:
         state, engine, standbys = look.state, look.engine, look.reader.standbys()
     loss = None if engine and engine.alive else find_loss(look.db)
     counts = make_digest(state, working=look.working)
     supervisors = row_filter.apply(state.supervisors.values(), lambda supervisor: SupervisorSubject(state, supervisor))
     check_filter(row_filter)
     items = [supervisor_item(state, supervisor, counts) for supervisor in supervisors]
-    engine_item = engine and {name: getattr(engine, name) for name in ("pid", "alive", "since_ms", "token")}
-    waiting = [{"pid": standby.pid, "since_ms": standby.since_ms} for standby in standbys]
+    engine_item = engine and fields_of(engine, "pid alive since_ms token")
+    waiting = [fields_of(standby, "pid since_ms") for standby in standbys]
 
     def make_lines() -> list[str]:
         empty = (
@@ -149,7 +150,7 @@ def ps(ctx: click.Context, row_filter: Filter) -> None:
         head = [str(look.db), f"{_engine_line(engine, look.now_ms)}, seq {state.seq:,}{standbys_text}{loss_text}", ""]
         return [*head, *table.lines(), *([depth_warning] if depth_warning is not None else [])]
 
-    emit(ctx, look.body("ps", items, engine=engine_item, standbys=waiting), make_lines)
+    emit(ctx, "ps", look.body(items, engine=engine_item, standbys=waiting), make_lines)
 
 
 def _engine_line(engine: EngineInfo | None, now_ms: int) -> str:
@@ -167,7 +168,7 @@ def _engine_line(engine: EngineInfo | None, now_ms: int) -> str:
 @click.pass_context
 def agents(ctx: click.Context, under: str | None, row_filter: Filter, *, by_category: bool) -> None:
     """List agents with what they do and how they have done."""
-    with _read_team(ctx) as look:
+    with read_team(ctx) as look:
         state, live = look.state, look.reader.live()
     try:
         supervisor = find_supervisor(state, under) if under is not None else None
@@ -193,7 +194,7 @@ def agents(ctx: click.Context, under: str | None, row_filter: Filter, *, by_cate
         none = "no agent passes the filter" if row_filter else "no agents yet; add some with: quarterdeck add FILE"
         return make_table(AGENT_COLUMNS, rows, empty=none)
 
-    emit(ctx, look.body("agents", items), agent_table)
+    emit(ctx, "agents", look.body(items), agent_table)
 
 
 @click.command("tasks")
@@ -204,7 +205,7 @@ def agents(ctx: click.Context, under: str | None, row_filter: Filter, *, by_cate
 def tasks(ctx: click.Context, run_id: str | None, *, every: bool, row_filter: Filter) -> None:
     """List the tasks of open runs."""
     run_id = None if run_id is None else id_in(run_id)
-    with _read_team(ctx) as look:
+    with read_team(ctx) as look:
         if run_id is not None and run_id not in look.state.runs:
             lines = _lines_of_finished(look.reader, [_finished_run(look, run_id)], row_filter)
         else:
@@ -215,7 +216,7 @@ def tasks(ctx: click.Context, run_id: str | None, *, every: bool, row_filter: Fi
     none = "no open task passes the filter" if row_filter else "no open tasks"
     empty = f"{none}; those of finished runs: quarterdeck tasks --all"
     table = make_table(TASK_COLUMNS, [row for _, row in lines], empty=empty)
-    emit(ctx, look.body("tasks", [item for item, _ in lines]), table)
+    emit(ctx, "tasks", look.body([item for item, _ in lines]), table)
 
 
 _Line: TypeAlias = tuple[Item, TaskRow]
@@ -240,7 +241,7 @@ def _lines(
     ]
 
 
-def _finished_run(look: _TeamReading, run_id: str) -> RunSummary:
+def _finished_run(look: TeamReading, run_id: str) -> RunSummary:
     summary = look.state.summary(run_id) or finished_run(look.reader, run_id)
     if summary is None:
         fail("unknown_work", f"there is no run {run_id!r}", "list them with: quarterdeck runs")
@@ -270,7 +271,7 @@ def _lines_of_finished(reader: Reader, finished: Sequence[RunSummary], row_filte
 @click.pass_context
 def runs(ctx: click.Context, *, open_only: bool, row_filter: Filter) -> None:
     """List runs, the newest last; of the finished ones the last 200."""
-    with _read_team(ctx) as look:
+    with read_team(ctx) as look:
         listed: list[Run | RunSummary] = [] if open_only else [*look.state.finished]
     listed = row_filter.apply(
         [*listed, *look.state.runs.values()], lambda run: RunSubject(look.state, run, look.now_ms)
@@ -284,4 +285,4 @@ def runs(ctx: click.Context, *, open_only: bool, row_filter: Filter) -> None:
         none = f"no open runs; {begin}" if open_only else f"no runs yet; {begin}"
         return make_table(RUN_COLUMNS, rows, empty="no run passes the filter" if row_filter else none)
 
-    emit(ctx, look.body("runs", items), run_table)
+    emit(ctx, "runs", look.body(items), run_table)

@@ -51,8 +51,8 @@ def replay(
     except Unusable as unusable:
         fail("unusable", unusable.reason)
     differs = None if replay.differs is None else asdict(replay.differs)
-    body = {"v": 1, "kind": "replay", "run_id": replay.run_id, "steps": replay.steps, "differs": differs}
-    emit(ctx, body, lambda: _format_replay(replay))
+    body = {"run_id": replay.run_id, "steps": replay.steps, "differs": differs}
+    emit(ctx, "replay", body, lambda: _format_replay(replay))
     return DONE if replay.differs is None else WORK_FAILED
 
 

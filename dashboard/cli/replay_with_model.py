@@ -59,15 +59,13 @@ def rerun_with_model(ctx: click.Context, db: Path, run_id: str, *, model: str, s
                 "now": step_outputs[1],
             }
     body = {
-        "v": 1,
-        "kind": "replay",
         "run_id": run_id,
         "steps": 0,
         "differs": differs,
         "compared": [_pair_item(pair) for pair in pairs],
         "outputs": {"was": outputs[0], "now": outputs[1]},
     }
-    emit(ctx, body, lambda: _format_comparison(run_id, pairs, outputs, model))
+    emit(ctx, "replay", body, lambda: _format_comparison(run_id, pairs, outputs, model))
     return DONE
 
 

@@ -14,9 +14,9 @@ from dashboard.cli.printing.output import (
     INTERRUPTED,
     NO_ENGINE,
     WORK_FAILED,
-    OutputSettings,
     emit,
     fail,
+    is_json,
     quoted,
     say,
     write_output,
@@ -86,7 +86,12 @@ def run(
     if queue and not alive:
         command_id = client_on(db).send(command)
         body = outcome_body(db, CommandReply(command_id=command_id, status="pending"))
-        emit(ctx, body, f"queued for team {body['team']}; it begins with: quarterdeck engine --db {quoted(db)}")
+        emit(
+            ctx,
+            "outcome",
+            body,
+            f"queued for team {body['team']}; it begins with: quarterdeck engine --db {quoted(db)}",
+        )
         return DONE
     if alive:
         return _submit_and_report(ctx, db, command, output, detach=detach, bound=False, follow=follow)
@@ -114,7 +119,7 @@ def wait(ctx: click.Context, run_id: str, output: Path | None, *, follow: bool) 
     if end_of(db, run_id) is None and run_id in fold_file(db).runs and not is_alive(db):
         hint = f"continue it with: quarterdeck engine --db {quoted(db)}"
         fail("no_engine", f"run {run_id} is suspended, no engine is at work", hint, NO_ENGINE)
-    follows = stream_run(db, run_id, as_json=_is_json(ctx), quiet_until_now=True) if follow else None
+    follows = stream_run(db, run_id, as_json=is_json(ctx), quiet_until_now=True) if follow else None
     return finish(ctx, db, run_id, output, follows=follows)
 
 
@@ -161,13 +166,13 @@ def write_end(ctx: click.Context, db: Path, run_end: RunEnd, output: Path | None
             problem = f"{run_of} is done, but {output} cannot be written ({error.strerror})"
             fail("unwritable", problem, f"print its output: quarterdeck wait {run_end.run_id} --db {quoted(db)}")
         suffix = f"; wrote {output}"
-    if ctx.ensure_object(OutputSettings).json:
-        emit(ctx, run_end.body() | team_fields(db), None)
+    if is_json(ctx):
+        emit(ctx, "run", run_end.body() | team_fields(db), None)
     elif output is None and text:
         write_output(text.removesuffix("\n"))
     if run_end.status != "done":
         fail(f"run_{run_end.status}", f"{run_of} {_describe_failure(run_end)}", "", WORK_FAILED)
-    if not ctx.ensure_object(OutputSettings).json:
+    if not is_json(ctx):
         say(f"{run_of} is done{suffix}")
     return DONE
 
@@ -177,16 +182,12 @@ def _submit_and_report(
 ) -> int:
     run_id, outcome = submit(db, command)
     if not detach:
-        follows = stream_run(db, run_id, as_json=_is_json(ctx), quiet_until_now=False) if follow else None
+        follows = stream_run(db, run_id, as_json=is_json(ctx), quiet_until_now=False) if follow else None
         return finish(ctx, db, run_id, output, bound=bound, follows=follows)
-    if not _is_json(ctx):
+    if not is_json(ctx):
         say(f"submitted to team {team_in(db)}")
-    emit(ctx, {**outcome_body(db, outcome), "run_id": run_id}, run_id)
+    emit(ctx, "outcome", {**outcome_body(db, outcome), "run_id": run_id}, run_id)
     return DONE
-
-
-def _is_json(ctx: click.Context) -> bool:
-    return ctx.ensure_object(OutputSettings).json
 
 
 def still_running(run_id: str, db: Path) -> str:

@@ -13,6 +13,7 @@ import click
 
 from dashboard.cli.database import database_of, team_fields
 from dashboard.cli.fields import built, takes
+from dashboard.cli.printing.items import fields_of
 from dashboard.cli.printing.output import DONE, NO_ENGINE, REFUSED, emit, fail, quoted
 from dashboard.cli.printing.times import FiniteRange
 from dashboard.engines.process import is_alive
@@ -123,7 +124,7 @@ def send_and_report(ctx: click.Context, sending: Sending, command: Command) -> i
         lines = [f"✓ {outcome.summary or 'done'}, applied at seq {outcome.seq:,} (team {team})"]
     elif not alive:
         lines = [f"queued as {outcome.command_id}; the next engine carries it out (team {team})"]
-    emit(ctx, body, lines)
+    emit(ctx, "outcome", body, lines)
     if outcome.status == "pending" and (sending.queue or not alive):
         return DONE
     silent = f"the engine has not answered within {sending.timeout_s:g} s; the command stays queued"
@@ -135,9 +136,7 @@ def send_and_report(ctx: click.Context, sending: Sending, command: Command) -> i
 def outcome_body(db: Path, outcome: CommandReply) -> dict[str, object]:
     """Return the outcome of a command in the shape of `--json`."""
     return {
-        "v": 1,
-        "kind": "outcome",
-        **{name: getattr(outcome, name) for name in ("command_id", "status", "seq", "reason")},
+        **fields_of(outcome, "command_id status seq reason"),
         **team_fields(db),
     }
 

@@ -48,7 +48,7 @@ def simulate(ctx: click.Context, team: Path | None, *, seeds: int, seed: int | N
     chosen_seeds = range(1, seeds + 1) if seed is None else [seed]
     report = run(chosen_seeds, spec, hours=hours, progress=_progress(len(chosen_seeds)))
     replay = None if report.counterexample is None else _replay(team, report.counterexample.plan.seed, hours)
-    emit(ctx, report_body(report, team, replay), lambda: report_lines(report, replay))
+    emit(ctx, "simulation", report_body(report, team, replay), lambda: report_lines(report, replay))
     return WORK_FAILED if report.counterexample is not None else DONE
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from dashboard.cli.database import database_of, team_fields
-from dashboard.cli.printing.items import Item
+from dashboard.cli.printing.items import Item, fields_of, usage_item
 from dashboard.cli.printing.output import DONE, TextTable, emit, fail, quoted, say
 from dashboard.cli.printing.times import seq_of
 from dashboard.views.past import fork_moment
@@ -56,17 +56,13 @@ def steps(ctx: click.Context, task: str) -> None:
         columns = ("TRY", "STEP", "WHAT", "MODEL", "OUTPUT", "IN", "OUT", "USD", "TOOK")
         return TextTable(columns, rows, empty=f"{task_id} has recorded no step", right=frozenset({"TOOK", "USD"}))
 
-    emit(ctx, {"v": 1, "kind": "steps", **team_fields(db), "items": items}, make_table)
+    emit(ctx, "steps", {**team_fields(db), "items": items}, make_table)
 
 
 def step_item(step: Step) -> Item:
     """Return a recorded step."""
-    names = ("task_id", "attempt", "step", "what", "name", "model", "input", "output")
-    usage = step.usage
-    cost = None if usage.cost_usd is None else str(usage.cost_usd)
-    spent = {"tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out, "tokens_cached": usage.tokens_cached}
-    fields = {name: getattr(step, name) for name in names}
-    return {**fields, **spent, "cost_usd": cost, "duration_ms": step.duration_ms}
+    fields = fields_of(step, "task_id attempt step what name model input output")
+    return {**fields, **usage_item(step.usage), "duration_ms": step.duration_ms}
 
 
 @click.command("fork")
@@ -98,10 +94,10 @@ def fork(ctx: click.Context, new: Path, *, at: str | None, step: str | None, out
         fail("name_taken", str(name_error))
     except Refused as refused:
         fail(refused.code, refused.reason)
-    body = {"v": 1, "kind": "fork", **{name: getattr(new_fork, name) for name in ("path", "at_seq", "runs", "tasks")}}
+    body = {**fields_of(new_fork, "path at_seq runs tasks")}
     text = f"{pluralize(new_fork.runs, 'open run')} with {pluralize(new_fork.tasks, 'task')}, paused"
     at_moment = fork_moment(at_seq or new_fork.at_seq, new_fork.at_seq)
-    emit(ctx, body | {"path": str(new_fork.path)}, f"✓ forked to {new_fork.path} at {at_moment}: {text}")
+    emit(ctx, "fork", body | {"path": str(new_fork.path)}, f"✓ forked to {new_fork.path} at {at_moment}: {text}")
     if new_fork.runs:
         run = next(iter(fold_file(new_fork.path).runs)) if new_fork.runs == 1 else "RUN"
         db_option = f"--db {quoted(new_fork.path)}"

@@ -6,7 +6,7 @@ import click
 
 from dashboard.cli.database import team_fields
 from dashboard.cli.fields import takes
-from dashboard.cli.printing.items import Item
+from dashboard.cli.printing.items import Item, fields_of
 from dashboard.cli.printing.output import DONE, emit, fail
 from dashboard.cli.sending import Sending, send_and_report, sending_options
 from dashboard.views.words.amounts import pluralize
@@ -54,17 +54,15 @@ def strategy(
         return send_and_report(ctx, sending, command)
     state = fold_file(sending.path)
     event = switch_event(state, command)
-    emit(ctx, _body(state, event) | team_fields(sending.path, state), _summary_lines(state, event))
+    emit(ctx, "strategy", _body(state, event) | team_fields(sending.path, state), _summary_lines(state, event))
     return DONE
 
 
 def _body(state: State, event: StrategySwitched) -> Item:
     return {
-        "v": 1,
-        "kind": "strategy",
         "dry_run": True,
         "seq": state.seq,
-        **{name: getattr(event, name) for name in ("supervisor_id", "previous", "mode", "aggregation", "aggregator")},
+        **fields_of(event, "supervisor_id previous mode aggregation aggregator"),
         "items": [
             {
                 "run_id": change.run_id,

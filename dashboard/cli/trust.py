@@ -12,7 +12,6 @@ import click
 
 from dashboard.cli.database import data_folder
 from dashboard.cli.printing.output import REFUSED, TextTable, emit, fail, is_interactive, quoted, say
-from dashboard.cli.sending import Sending
 from dashboard.views.words.amounts import pluralize
 from engine.core.documents.document import references_in
 from engine.core.queries.team.code import UNASKED, is_imported
@@ -22,7 +21,6 @@ from engine.trusted_code.trust import FILE, TrustList, UntrustedFile, code_folde
 from store.wall_clock import wall_ms
 
 if TYPE_CHECKING:
-    from dashboard.user.specfile import SpecFile
     from engine.teamfile import TeamFile
     from engine.teamfile.code import TeamCode
 
@@ -53,7 +51,7 @@ def trust(ctx: click.Context, team: Path | None, *, listing: bool, revoke: bool)
         file = code.team
         allow(code)
         text = f"trusted {file.path}; it may use {_describe_code(file.references, list(code.files))}"
-        emit(ctx, _body(file.path, file.references, list(code.files), trusted=True), text)
+        emit(ctx, "trust", _body(file.path, file.references, list(code.files), trusted=True), text)
 
 
 def trust_list() -> TrustList:
@@ -119,14 +117,15 @@ def _allow_database(ctx: click.Context, db: Path) -> None:
     grant(trust_list(), references, state, db=db, path=db.resolve(), sha256="")
     resume_command = f"quarterdeck resume AGENT --db {quoted(db)}"
     text = f"trusted what the agents of {db} use: {_describe_code(references, [])}; then: {resume_command}"
-    emit(ctx, _body(db.resolve(), references, [], trusted=True), text)
+    emit(ctx, "trust", _body(db.resolve(), references, [], trusted=True), text)
 
 
 def _show_list(ctx: click.Context) -> None:
     entries = trust_list().entries()
-    body = {"v": 1, "kind": "trust", "items": [asdict(entry) | {"db": entry.db or None} for entry in entries]}
+    body = {"items": [asdict(entry) | {"db": entry.db or None} for entry in entries]}
     rows = [(entry.path, entry.sha256[:12], len(entry.references), len(entry.files), entry.db) for entry in entries]
-    emit(ctx, body, TextTable(("FILE", "CONTENT", "REFERENCES", "FILES", "FOR"), rows, empty="no file is trusted"))
+    columns = ("FILE", "CONTENT", "REFERENCES", "FILES", "FOR")
+    emit(ctx, "trust", body, TextTable(columns, rows, empty="no file is trusted"))
 
 
 def _revoke(ctx: click.Context, team: Path) -> None:
@@ -134,12 +133,12 @@ def _revoke(ctx: click.Context, team: Path) -> None:
     if not trust_list().revoke(path):
         fail("not_trusted", f"{path} was not trusted", "list what is: quarterdeck trust --list")
     text = f"{path} is not trusted any more; an engine that runs it continues until it is stopped"
-    emit(ctx, _body(path, [], [], trusted=False), text)
+    emit(ctx, "trust", _body(path, [], [], trusted=False), text)
 
 
 def _body(path: Path, references: list[str], files: list[str], *, trusted: bool) -> dict[str, object]:
     item = {"path": str(path), "references": references, "files": files, "trusted": trusted}
-    return {"v": 1, "kind": "trust", "items": [item]}
+    return {"items": [item]}
 
 
 def _describe_code(references: list[str], files: list[str]) -> str:
@@ -152,13 +151,6 @@ def _describe_code(references: list[str], files: list[str]) -> str:
     functions = [f"{pluralize(len(code), 'function')}: {', '.join(code)}{origin}"] if code else []
     others = [f"{pluralize(len(outside), 'address or program', 'addresses and programs')}: {', '.join(outside)}"]
     return "; ".join([*functions, *(others if outside else []), *unasked])
-
-
-def ensure_granted(sending: Sending, file: "SpecFile", *, trust: bool) -> None:
-    """Return once all the code that a file names is allowed; else exit 3."""
-    allow_code(
-        file.references, fold_file(sending.path), db=sending.path, path=file.path, sha256=file.sha256, trust=trust
-    )
 
 
 def allow_code(references: Sequence[str], state: State, *, db: Path, path: Path, sha256: str, trust: bool) -> None:
@@ -177,12 +169,8 @@ def allow_code(references: Sequence[str], state: State, *, db: Path, path: Path,
 def _ask_to_allow(needed: Sequence[str], source: Path, folder: Path) -> None:
     if not is_interactive():
         first_references = ", ".join(needed[:3]) + (f" and {len(needed) - 3} more" if len(needed) > 3 else "")
-        fail(
-            "not_trusted",
-            f"{source} runs code that is not trusted: {first_references}",
-            "allow it with --trust",
-            REFUSED,
-        )
+        text = f"{source} runs code that is not trusted: {first_references}"
+        fail("not_trusted", text, "allow it with --trust", REFUSED)
     say(f"{source} runs code that is not trusted yet:", *(f"  {reference}" for reference in needed))
     _confirm(str(folder), "not trusted, so nothing was changed")
 

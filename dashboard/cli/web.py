@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dashboard.cli.database import database_of, team_in
-from dashboard.cli.printing.output import DONE, INTERRUPTED, OutputSettings, emit, fail, say
+from dashboard.cli.printing.output import DONE, INTERRUPTED, emit, fail, is_json, say
 from dashboard.cli.printing.times import seconds
 from dashboard.web.gate import HostNames, is_loopback
 from engine.platform.garbage import collect_rarely
@@ -99,8 +99,8 @@ class _LinkPrinter:
 
     def listening(self, link: str) -> None:
         """Say that it listens, and the first link."""
-        if self._ctx.ensure_object(OutputSettings).json:
-            emit(self._ctx, {"v": 1, "kind": "serve", "link": link, "pid": os.getpid(), "role": self._terms.role}, None)
+        if is_json(self._ctx):
+            emit(self._ctx, "serve", {"link": link, "pid": os.getpid(), "role": self._terms.role}, None)
             return
         rights_text = (
             "may change the team"
@@ -112,8 +112,8 @@ class _LinkPrinter:
 
     def signed_in(self, where: str, link: str) -> None:
         """Say who has signed in, and the next link."""
-        if self._ctx.ensure_object(OutputSettings).json:
-            emit(self._ctx, {"v": 1, "kind": "signed_in", "from": where, "link": link}, None)
+        if is_json(self._ctx):
+            emit(self._ctx, "signed_in", {"from": where, "link": link}, None)
         else:
             say(f"signed in from {where}; the next browser:  {link}")
 

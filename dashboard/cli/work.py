@@ -9,12 +9,13 @@ from typing import Any
 import click
 
 from dashboard.clean import clean
-from dashboard.cli.database import database_of, team_fields
 from dashboard.cli.fields import built, takes
+from dashboard.cli.lists import read_team
 from dashboard.cli.printing.filtering import check_filter, filter_option
+from dashboard.cli.printing.items import fields_of
 from dashboard.cli.printing.listings import make_table
 from dashboard.cli.printing.output import DONE, TextTable, emit, is_interactive, say
-from dashboard.cli.printing.times import now_in, seconds
+from dashboard.cli.printing.times import seconds
 from dashboard.cli.sending import Sending, change, plain, send_and_report, sending_options
 from dashboard.cli.steps import json_given
 from dashboard.views.drawing.call_lines import diffs_of, plain_lines
@@ -27,8 +28,7 @@ from engine.core import commands
 from engine.core.commands import Command
 from engine.core.queries.targets import id_in, name_of
 from engine.core.state import Escalation, State
-from engine.reading.folding import fold_file, fold_from
-from store import Reader
+from engine.reading.folding import fold_file
 
 
 def _stop(command: type[Any]) -> click.Command:
@@ -91,17 +91,15 @@ def deadline(target: str, time: str) -> Command:
 @click.pass_context
 def inbox(ctx: click.Context, row_filter: Filter) -> None:
     """List the questions that wait for a person."""
-    db = database_of(ctx, changes=False)
-    with Reader(db) as reader:
-        state, now_ms = fold_from(reader), now_in(reader)
+    with read_team(ctx) as look:
+        state, now_ms = look.state, look.now_ms
     waiting = row_filter.apply(state.escalations.values(), lambda escalation: need_fields(state, escalation.id, now_ms))
     check_filter(row_filter)
-    fields = ("subject", "run_id", "question", "options", "default", "due_ms", "left_ms", "asked_ms")
     items = [
         {
             "id": escalation.id,
             "about": escalation.kind,
-            **{name: getattr(escalation, name) for name in fields},
+            **fields_of(escalation, "subject run_id question options default due_ms left_ms asked_ms"),
             **_call_item(escalation),
         }
         for escalation in waiting
@@ -115,7 +113,7 @@ def inbox(ctx: click.Context, row_filter: Filter) -> None:
             *(line for escalation in waiting for line in _call_lines(escalation)),
         ]
 
-    emit(ctx, {"v": 1, "kind": "inbox", **team_fields(db, state), "seq": state.seq, "items": items}, make_lines)
+    emit(ctx, "inbox", look.body(items), make_lines)
     troubles = row_filter.apply(needs_person(state), lambda key: need_fields(state, key, now_ms))
     if others := [_describe_trouble(state, key) for key in troubles if key not in state.escalations]:
         say(f"other problems: {', '.join(others)}")
@@ -163,13 +161,12 @@ def grants(ctx: click.Context, revoke: str | None) -> int:
     """List the tools that agents may call, or may not, without a question."""
     if revoke is not None:
         return send_and_report(ctx, Sending.of(ctx), commands.RevokeGrant(grant=revoke))
-    db = database_of(ctx, changes=False)
-    with Reader(db) as reader:
-        state, now_ms = fold_from(reader), now_in(reader)
+    with read_team(ctx) as look:
+        state, now_ms = look.state, look.now_ms
     grants = list(state.grants.values())
-    fields = ("id", "agent_id", "generation", "tool", "allows", "given_ms")
     items = [
-        {**{name: getattr(grant, name) for name in fields}, "agent": name_of(state, grant.agent_id)} for grant in grants
+        {**fields_of(grant, "id agent_id generation tool allows given_ms"), "agent": name_of(state, grant.agent_id)}
+        for grant in grants
     ]
 
     def grant_table() -> TextTable:
@@ -185,5 +182,5 @@ def grants(ctx: click.Context, revoke: str | None) -> int:
         ]
         return TextTable(("ID", "AGENT", "TOOL", "CALLS ARE", "SINCE"), rows, empty="nothing is granted")
 
-    emit(ctx, {"v": 1, "kind": "grants", **team_fields(db, state), "seq": state.seq, "items": items}, grant_table)
+    emit(ctx, "grants", look.body(items), grant_table)
     return DONE

@@ -87,7 +87,7 @@ def _of_files(db: Path, folder: Path) -> Iterator[str]:
 def _of_engines(db: Path) -> Iterator[dict[str, Any]]:
     """What subcommands write that start engines, or take long."""
     reply = CommandReply(command_id="c1", status="applied", seq=1, result={})
-    yield Launched(db, 1, started=True, outcome=reply).body()
+    yield {"v": 1, "kind": "up", **Launched(db, 1, started=True, outcome=reply).body()}
     event = StreamEvent("step", 1, 1, "r1", "t1", None, None, "ada", 0, usage=Usage())
     yield {"v": 1, "kind": "stream", "event": event_item(event)}
     finding = Finding(level="ok", what="python", message="is there")
@@ -97,7 +97,7 @@ def _of_engines(db: Path) -> Iterator[dict[str, Any]]:
     report = SimulationReport(
         workers=Counter("a"), failures={("a", "b"): (Cause("a", "b", "c", 1), 1)}, counterexample=past
     )
-    yield simulation_body(report, None, "again")
+    yield {"v": 1, "kind": "simulation", **simulation_body(report, None, "again")}
 
 
 def _written(write: Callable[[], object]) -> str:

@@ -87,9 +87,9 @@ def test_whatever_is_told_is_as_many_lines_as_were_meant(
     import click
 
     ctx = click.Context(click.Command("x"))
-    emit(ctx, {}, HOSTILE)
-    emit(ctx, {}, [HOSTILE, HOSTILE])
-    emit(ctx, {}, TextTable(("A",), [(HOSTILE,)]))
+    emit(ctx, "list", {}, HOSTILE)
+    emit(ctx, "list", {}, [HOSTILE, HOSTILE])
+    emit(ctx, "list", {}, TextTable(("A",), [(HOSTILE,)]))
     say(HOSTILE)
     show_failure(CommandFailure("x", HOSTILE, HOSTILE, 2, details=[HOSTILE]), as_json=False)
 

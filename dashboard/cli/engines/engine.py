@@ -15,7 +15,7 @@ from dashboard.cli.database import database_of, team_database, team_fields
 from dashboard.cli.engines.engine_options import EngineOptions, takes_engine_options
 from dashboard.cli.engines.stop import GRACE_S, hand_over
 from dashboard.cli.engines.up import check_same_team, confirm_load, is_loaded, merge_options, plan_load, state_of
-from dashboard.cli.printing.output import DONE, INTERRUPTED, OutputSettings, emit, fail, say
+from dashboard.cli.printing.output import DONE, INTERRUPTED, emit, fail, is_json, say
 from dashboard.cli.printing.times import FiniteRange
 from dashboard.cli.trust import ensure_trusted
 from dashboard.engines.process import Announcer
@@ -102,7 +102,7 @@ def engine(
         partial(_announce, ctx, db, announcer),
         load=load,
         digests={} if code is None else code.digests,
-        as_json=ctx.ensure_object(OutputSettings).json,
+        as_json=is_json(ctx),
     )
     serving.run()
     if serving.team_was_stopped:
@@ -132,7 +132,7 @@ def _announce(ctx: click.Context, db: Path, announcer: Announcer | None, kind: s
     """Report that the engine is up or on standby: to the pipe of its starter, as JSON, or as text."""
     if announcer is not None and not announcer.is_up:
         announcer.up()
-    elif ctx.ensure_object(OutputSettings).json:
-        emit(ctx, {"v": 1, "kind": kind, **team_fields(db), "pid": os.getpid()}, None)
+    elif is_json(ctx):
+        emit(ctx, kind, {**team_fields(db), "pid": os.getpid()}, None)
     else:
         say(f"engine {os.getpid()} {did} on {db}; Ctrl-C ends it")

@@ -48,7 +48,7 @@ def stop(ctx: click.Context) -> None:
     pids = ", ".join(str(standby.pid) for standby in standbys)
     standbys_text = f", and so {'has' if len(standbys) == 1 else 'have'} {pids} that stood by" if standbys else ""
     text = f"engine {engine.pid} of team {team_in(db)} has ended{standbys_text}"
-    emit(ctx, body, f"{text}; start it again with: quarterdeck engine --db {quoted(db)}")
+    emit(ctx, "outcome", body, f"{text}; start it again with: quarterdeck engine --db {quoted(db)}")
 
 
 GRACE_S = 2.0
@@ -62,7 +62,8 @@ def hand_over(ctx: click.Context, grace_s: float) -> None:
     began_s = time.monotonic()
     previous, successor, outcome = perform_hand_over(db, grace_s)
     duration_text = f"in {time.monotonic() - began_s:.1f} s (team {team_in(db)})"
-    emit(ctx, outcome_body(db, outcome), f"engine {previous.pid} handed over to engine {successor.pid} {duration_text}")
+    text = f"engine {previous.pid} handed over to engine {successor.pid} {duration_text}"
+    emit(ctx, "outcome", outcome_body(db, outcome), text)
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from dashboard.cli.printing.output import (
     emit,
     fail,
     is_interactive,
+    is_json,
     quoted,
     say,
 )
@@ -75,8 +76,6 @@ class Launched:
     def body(self) -> dict[str, object]:
         """Return it in the shape of `--json`."""
         return {
-            "v": 1,
-            "kind": "up",
             **team_fields(self.db),
             "pid": self.pid,
             "started": self.started,
@@ -151,7 +150,7 @@ def up(
     launched = launch(db, command, code.digests)
     settings = ctx.ensure_object(OutputSettings)
     if settings.json or detach or not has_terminal():
-        emit(ctx, launched.body() | {"items": plan_items(plan)}, _launch_lines(file, launched))
+        emit(ctx, "up", launched.body() | {"items": plan_items(plan)}, _launch_lines(file, launched))
         return DONE
     for line in _launch_lines(file, launched):
         say(line)
@@ -167,7 +166,7 @@ def _ensure_trusted(
     except UntrustedFile as error:
         if not (error.changed and plan):
             raise
-        if not ctx.ensure_object(OutputSettings).json:
+        if not is_json(ctx):
             say(*plan_lines(plan))
         hint = f"or in one go: quarterdeck up {code.team.path} --trust"
         fail("untrusted_file", str(error), hint, about={**team_fields(db), "items": plan_items(plan)})
@@ -285,7 +284,7 @@ def confirm_load(
     """
     if prune and keep:
         fail("usage", "--prune and --keep say the opposite", "give one of them")
-    as_json = ctx.ensure_object(OutputSettings).json
+    as_json = is_json(ctx)
     drops_members = any(change.change == "dropped" for change in plan)
     is_decided = prune or keep or not plan
     can_ask = not is_decided and is_interactive() and not as_json
@@ -313,8 +312,6 @@ def plan_items(plan: list[MemberChange]) -> list[dict[str, object]]:
 def print_plan(ctx: click.Context, db: Path, state: State, plan: list[MemberChange]) -> None:
     """Print what would change, without doing it."""
     body = {
-        "v": 1,
-        "kind": "plan",
         "dry_run": True,
         **team_fields(db, state),
         "seq": state.seq,
@@ -323,7 +320,7 @@ def print_plan(ctx: click.Context, db: Path, state: State, plan: list[MemberChan
     no_change = (
         "nothing to change" if state.supervisors else f"no team is loaded in {db} yet: all of the file would be added"
     )
-    emit(ctx, body, plan_lines(plan) or [no_change])
+    emit(ctx, "plan", body, plan_lines(plan) or [no_change])
 
 
 def plan_lines(plan: list[MemberChange]) -> list[str]:

@@ -17,7 +17,7 @@ from engine.core.state import Agent, Run, RunStatus, RunSummary, State, Supervis
 Item = dict[str, Any]
 
 
-def _fields(subject: object, names: str) -> Item:
+def fields_of(subject: object, names: str) -> Item:
     """Return some fields of an object, statuses as their words."""
     return {name: getattr(value := getattr(subject, name), "value", value) for name in names.split()}
 
@@ -27,14 +27,14 @@ def agent_item(state: State, agent: Agent, counts: Digest) -> Item:
     spec = state.spec_of(agent)
     p50_ms = median(agent.at_work_ms)
     return {
-        **_fields(agent, "id name"),
+        **fields_of(agent, "id name"),
         "supervisor": name_of(state, agent.supervisor_id),
         "type": spec.agent_type,
-        **_fields(agent, "status generation"),
+        **fields_of(agent, "status generation"),
         "specialties": list(spec.specialties),
         "task_id": next(iter([*agent.running, *agent.parked]), None),
         "queue": counts.waiting_of[agent.id],
-        **_fields(agent, "done failed"),
+        **fields_of(agent, "done failed"),
         "success_rate": done_share(agent.done, agent.failed),
         "p50_ms": None if p50_ms is None else round(p50_ms),
         **usage_item(agent.usage),
@@ -44,19 +44,19 @@ def agent_item(state: State, agent: Agent, counts: Digest) -> Item:
 
 
 def _record_item(record: TrackRecord) -> Item:
-    return {**_fields(record, "done failed cancelled"), **usage_item(record.usage), "time_ms": record.usage.time_ms}
+    return {**fields_of(record, "done failed cancelled"), **usage_item(record.usage), "time_ms": record.usage.time_ms}
 
 
 def task_item(state: State, task: Task) -> Item:
     """Return a task of an agent; `waits_for` are the tasks that must end before it can start or go on."""
     worker_id = task.agent_id or task.worker_id
     return {
-        **_fields(task, "id run_id title status"),
+        **fields_of(task, "id run_id title status"),
         "waits_for": _waits_for(state, task),
         "agent_id": worker_id,
         "agent": name_of(state, worker_id),
         "attempt": task.attempts,
-        **_fields(task, "priority deadline_ms created_ms started_ms ended_ms error"),
+        **fields_of(task, "priority deadline_ms created_ms started_ms ended_ms error"),
     }
 
 
@@ -124,4 +124,4 @@ def _supervisor_status(state: State, supervisor: Supervisor, agents: list[Agent]
 
 def usage_item(usage: Usage) -> Item:
     """Return what was used."""
-    return _fields(usage, "tokens_in tokens_out tokens_cached cost_usd")
+    return fields_of(usage, "tokens_in tokens_out tokens_cached cost_usd")

@@ -125,10 +125,15 @@ Shown: TypeAlias = Lines | Callable[[], Lines] | None
 """What a person sees instead of the JSON; None shows nothing. A callable is only called where it is needed."""
 
 
-def emit(ctx: click.Context, obj: Mapping[str, Any], table: Shown) -> None:
-    """Write the result of a subcommand to stdout: `obj` as one line of JSON with `--json`, else `table`."""
-    if ctx.ensure_object(OutputSettings).json:
-        write_json(obj)
+def is_json(ctx: click.Context) -> bool:
+    """Return whether stdout is to hold JSON."""
+    return ctx.ensure_object(OutputSettings).json
+
+
+def emit(ctx: click.Context, kind: str, fields: Mapping[str, Any], table: Shown) -> None:
+    """Write the result of a subcommand to stdout: with `--json` its fields as one line of JSON, else `table`."""
+    if is_json(ctx):
+        write_json({"v": 1, "kind": kind, **fields})
         return
     content = table() if callable(table) else table
     if content is not None:

@@ -13,7 +13,7 @@ from shlex import quote
 from typing import Any
 
 from dashboard.clean import clean
-from dashboard.cli.printing.items import usage_item
+from dashboard.cli.printing.items import fields_of, usage_item
 from dashboard.cli.printing.output import NO_ENGINE, fail, quoted, say
 from dashboard.engines.process import is_alive
 from dashboard.interrupts import Stop, no_interrupt_lost
@@ -49,8 +49,7 @@ class RunEnd:
 
     def body(self) -> dict[str, Any]:
         """Return it in the shape of `--json`."""
-        fields = {name: getattr(self, name) for name in ("run_id", "status", "output", "tasks", "seq")}
-        return {"v": 1, "kind": "run", **fields, "usage": usage_item(self.usage)}
+        return {**fields_of(self, "run_id status output tasks seq"), "usage": usage_item(self.usage)}
 
 
 def end_of(db: Path, run_id: str) -> RunEnd | None:
@@ -160,18 +159,20 @@ class ProgressLine:
         """Report once for each broken agent why it cannot work: a run may wait for it."""
         for agent in state.agents.values():
             reason = agent.error or (why_away(agent) if agent.away else None)
-            if reason is not None and agent.id not in self._reported_ids:
-                self._reported_ids.add(agent.id)
-                self.end()
-                say(f"{agent.name} cannot work: {reason}")
+            if reason is not None:
+                self._report(agent.id, f"{agent.name} cannot work: {reason}")
+
+    def _report(self, subject_id: str, *lines: str) -> None:
+        if subject_id not in self._reported_ids:
+            self._reported_ids.add(subject_id)
+            self.end()
+            say(*lines)
 
     def _report_questions(self, state: State) -> None:
         """Report once each question to a person that the run may wait for, and the command that answers it."""
         for escalation in state.escalations.values():
-            if escalation.run_id not in (self._run_id, None) or escalation.id in self._reported_ids:
+            if escalation.run_id not in (self._run_id, None):
                 continue
-            self._reported_ids.add(escalation.id)
-            self.end()
             asker = escalation.detail.get("agent") or subject_name(state, escalation)
             if len(escalation.options) > 1:
                 answer, options_text = "ANSWER", f"  # {', '.join(escalation.options)}"
@@ -179,7 +180,8 @@ class ProgressLine:
                 answer, options_text = quote(escalation.options[0]), ""
                 answer += " --output TEXT" if (escalation.kind, answer) in WITH_OUTPUT else ""
             text = f"  answer it: quarterdeck answer {escalation.id} {answer} --db {quoted(self._db)}{options_text}"
-            say(f"{asker} asks a person, {escalation.id}: {escalation.question}", *plain_lines(escalation), text)
+            question = f"{asker} asks a person, {escalation.id}: {escalation.question}"
+            self._report(escalation.id, question, *plain_lines(escalation), text)
 
     def _report_paused(self, state: State) -> None:
         """Report once, until it goes on, that the run or a supervisor above it is paused."""
@@ -193,12 +195,10 @@ class ProgressLine:
         for subject_id, paused in paused_by_id.items():
             if not paused:
                 self._reported_ids.discard(subject_id)
-            elif subject_id not in self._reported_ids:
-                self._reported_ids.add(subject_id)
-                self.end()
+            else:
                 text = subject_id if subject_id == run.id else f"supervisor {state.supervisors[subject_id].name}"
                 hint = f"  resume it: quarterdeck resume {quote(at(subject_id))} --db {quoted(self._db)}"
-                say(f"{text} is paused, and this run waits", hint)
+                self._report(subject_id, f"{text} is paused, and this run waits", hint)
 
     def _write(self) -> None:
         if self._silent or not self._line:

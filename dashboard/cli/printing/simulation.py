@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from dashboard.cli.printing.items import fields_of
 from dashboard.views.words.amounts import duration, pluralize
 from dashboard.views.words.names import Names
 from dashboard.views.words.sentences import sentence
@@ -20,13 +21,11 @@ LAST_EVENTS = 60
 def report_body(report: SimulationReport, team: Path | None, replay: str | None) -> dict[str, Any]:
     """Return it in the shape of `--json`; `replay` is the command that shows a broken history again."""
     return {
-        "v": 1,
-        "kind": "simulation",
         "team": None if team is None else str(team),
         "seeds": report.seeds,
         "hours": round(report.hours, 3),
         "wall_s": round(report.wall_s, 3),
-        **{name: getattr(report, name) for name in ("events", "engines", "commands", "refused")},
+        **fields_of(report, "events engines commands refused"),
         **{name: dict(getattr(report, name)) for name in ("refusals", "runs", "tasks")},
         "attempts": report.attempts,
         "retries": report.retries,
@@ -40,11 +39,7 @@ def report_body(report: SimulationReport, team: Path | None, replay: str | None)
         "trouble": dict(report.mishaps),
         "faults": dict(report.faults),
         "failures": [
-            {
-                **{name: getattr(cause, name) for name in ("agent", "example", "advice")},
-                "cause": cause.kind,
-                "tasks": count,
-            }
+            {**fields_of(cause, "agent example advice"), "cause": cause.kind, "tasks": count}
             for cause, count in _worst(report)
         ],
         "starved": report.starved,
