@@ -284,6 +284,19 @@ def test_the_pane_of_an_agent_says_what_it_is_at_and_what_it_did() -> None:
         assert text in shown
 
 
+def test_the_pane_of_an_agent_that_leads_says_what_it_delegated() -> None:
+    world = team_world(agent("lead"), agent("worker", "reading"))
+    world.order(Submit(request="read all"))
+    world.ask(attempt(world, "lead"), "reading", [{"title": "a.py"}, {"title": "b.py"}])
+    lead = next(one for one in world.state.agents.values() if one.name == "lead")
+    entries = [one for one in entries_of(world.journal) if getattr(one.event, "agent_id", None) == lead.id]
+
+    shown = texts(agent_pane(seen(world), lead, entries, 60, 40))
+
+    says = next(at for at, text in enumerate(shown) if "SAYS" in text)
+    assert "◔ delegated a.py, and 1 other task" in "".join(shown[says:])
+
+
 def test_a_row_shows_where_its_agent_is_and_a_heading_sorts_the_members() -> None:
     world = audit()
     state, counts = world.state, make_digest(world.state)

@@ -20,7 +20,7 @@ from dashboard.views.facts.task import share_of_attempt
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.task_times import describe_times, times_of, times_plot
-from dashboard.views.tail import one_line
+from dashboard.views.tail import one_line, to_tail_line
 from dashboard.views.words.amounts import ago, duration, elapsed, median
 from dashboard.views.words.glyphs import task_mark
 from dashboard.views.words.names import Names, without_title
@@ -219,8 +219,8 @@ def _output_section(data: PaneData, agent: Agent, entries: Sequence[Entry], room
         max_lines = max(1, free_lines - MAX_EARLIER_OUTPUTS) if newest else 1
         before[:0] = _entry_lines(entry, data.names, room, newest=newest, max_lines=max_lines)
     lines = [*before, *live][-height:]
-    has_steps = streaming or any(isinstance(entry.event, on.StepRecorded) for entry in islice(entries, 40))
-    title = "SAYS" if has_steps else "OUTPUT"
+    acts = on.StepRecorded | on.Delegated
+    title = "SAYS" if streaming or any(isinstance(entry.event, acts) for entry in islice(entries, 40)) else "OUTPUT"
     has_worked = agent.done or agent.failed or agent.cancelled
     placeholder = "nothing since this was opened; enter shows earlier output" if has_worked else "nothing yet"
     empty = Line((Span(placeholder, "faint"),))
@@ -239,6 +239,9 @@ def _entry_lines(entry: Entry, names: Names, room: int, *, newest: bool, max_lin
         return [spread([Span(f"✕ {name}: ", "error"), Span(reason, "error")], [], room, key=key)]
     if isinstance(event, on.StepRecorded):
         return _step(event, room, key, tone)
+    if isinstance(event, on.Delegated):
+        delegation = to_tail_line(entry, names)
+        return [spread([Span(f"{delegation.glyph} ", "muted"), Span(delegation.text, tone)], [], room, key=key)]
     if isinstance(event, on.ModelFailed):
         return [spread([Span(f"✕ {event.model}: {event.error}", "error")], [], room, key=key)]
     return []
