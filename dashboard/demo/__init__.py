@@ -5,5 +5,5 @@ the standard library alone, because each of them is loaded in fresh processes. T
 dashboard's suggestions to viewers are in `dashboard/views/words/tips.py` and `dashboard/app/guide.py`.
 """
 
-MISSING_MODULE_HINT = "this team is from an older demo; quarterdeck demo makes a new one"
-"""Follows the error of an agent whose module is no longer in this package (`engine/runtimes/functions/child.py`)."""
+MISSING_CODE_HINT = "this team is from an older demo; quarterdeck demo makes a new one"
+"""Follows the error of an agent whose code is no longer in this package (`engine/runtimes/functions/child.py`)."""

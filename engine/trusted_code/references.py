@@ -14,7 +14,7 @@ from typing import Any
 
 from engine.core.specs.spec import BOUND
 from engine.errors import BoundElsewhere, NotImported, Unusable
-from engine.runtimes.functions.child import missing_module_hint
+from engine.runtimes.functions.child import removed_code_hint
 from engine.runtimes.functions.isolated import Sources, load
 
 _numbers = itertools.count(1)
@@ -81,7 +81,7 @@ def resolve(origin: Origin) -> Callable[..., Any]:
     target = _get_nested(module, qualname)
     if target is None:
         where = getattr(module, "__file__", None) or f"the module {module_name!r}"
-        raise Unusable(f"{reference!r}: {where} has no {qualname!r}")
+        raise Unusable(f"{reference!r}: {where} has no {qualname!r}{removed_code_hint(module_name)}")
     if not callable(target):
         raise Unusable(f"{reference!r} is {_kind(target)}, which cannot be called")
     function: Callable[..., Any] = target
@@ -93,8 +93,8 @@ def _import_module(name: str, reference: str, folder: Path | None, sources: Sour
         return load(name, str(folder), sources) if name in sources else importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and f"{name}.".startswith(f"{error.name}."):
-            hint = missing_module_hint(error.name)
-            raise NotImported(f"{reference!r}: no module {error.name!r}; {hint}") from error
+            hint = removed_code_hint(error.name, "install it or put it beside the team")
+            raise NotImported(f"{reference!r}: no module {error.name!r}{hint}") from error
         raise NotImported(f"{reference!r}: its import needs {error.name!r}, which is not installed") from error
     except KeyboardInterrupt:
         raise

@@ -87,6 +87,10 @@ def test_a_reference_has_a_short_name(reference: str, name: str) -> None:
         ("no_such_module_at_all:run", "no module 'no_such_module_at_all'"),
         ("json:nothing", "has no 'nothing'"),
         (
+            "dashboard.demo.checks:nothing",
+            "has no 'nothing'; this team is from an older demo; quarterdeck demo makes a new one",
+        ),
+        (
             "dashboard.demo.fingerprints:prints",
             "; this team is from an older demo; quarterdeck demo makes a new one",
         ),

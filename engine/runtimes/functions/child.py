@@ -65,7 +65,7 @@ def import_function(reference: str, folder: str, sources: dict[str, Any], path: 
     for name in qualname.split("."):
         target = getattr(target, name, None)
         if target is None:
-            raise MissingFunction(f"{place} has no {qualname!r}")
+            raise MissingFunction(f"{place} has no {qualname!r}{removed_code_hint(module)}")
     if not callable(target):
         raise MissingFunction(f"{qualname!r} of {place} cannot be called")
     function: Callable[..., Any] = target
@@ -195,14 +195,17 @@ def _answer(request: dict[str, Any]) -> str:
     except BaseException as error:  # user code: SystemExit and KeyboardInterrupt fail the attempt, not the process
         text = error_text(error)
         if isinstance(error, ModuleNotFoundError):
-            text = f"{text}; {missing_module_hint(error.name or '')}"
+            text += removed_code_hint(error.name or "", "install it or put it beside the team")
         return json.dumps({"error": text, "type": type(error).__name__, "traits": traits_of(error)})
 
 
-def missing_module_hint(name: str) -> str:
-    """Return advice about a missing module; a package may define its own for modules that it has removed."""
-    package = sys.modules.get(name.rpartition(".")[0])
-    return str(getattr(package, "MISSING_MODULE_HINT", "install it or put it beside the team"))
+def removed_code_hint(module: str, default: str = "") -> str:
+    """Return what the package of a module advises about code that it has removed, else `default`, behind a semicolon.
+
+    A package defines it as `MISSING_CODE_HINT`.
+    """
+    hint = getattr(sys.modules.get(module.rpartition(".")[0]), "MISSING_CODE_HINT", default)
+    return f"; {hint}" if hint else ""
 
 
 def error_text(error: BaseException) -> str:
