@@ -134,7 +134,7 @@ async def while_it_works(app: QuarterdeckApp, pilot: Pilot[int], taken: dict[str
     taken["strategy"] = drawn(app)
     await pilot.press("escape")
 
-    await go(app, pilot, "network", named(app, "hazard-scanner").id)
+    await go(app, pilot, "network", named(app, "searcher").id)
     await pilot.press("enter")
     await settle(pilot)
     taken["agent"] = drawn(app)

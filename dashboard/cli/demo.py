@@ -21,20 +21,14 @@ from dashboard.cli.trust import allow, assign
 from dashboard.demo.library import FILES, MAX_FILES, FolderTaken, stdlib_folder
 from dashboard.engines.process import is_alive
 from engine.core.commands import Submit
+from engine.core.records.records import copy_with
 from engine.reading.folding import fold_file
 from engine.teamfile import parse_team
 from engine.teamfile.code import TeamCode
 
 REQUEST = "audit"
-WITHIN_S = {
-    "mapper": 36,
-    "librarian": 36,
-    "metrician": 175,
-    "hazard_lead": 175,
-    "duplicate_finder": 175,
-    "doc_checker": 175,
-}
-"""Seconds that each lead has when the demo is watched: three to five minutes in all, on any machine."""
+WITHIN_S = {"mapper": 36, "metrician": 175, "doc_checker": 175}
+"""Seconds that leads have when the demo is watched: three to five minutes in all, on any machine."""
 ASKS = "metrician"
 GIVES_UP, ESCALATES = "[{retry: 1}, failover]", "[{retry: 1}, failover, {escalate: {after_s: 45, default: reject}}]"
 """Policies for a file that no parser takes, unwatched and watched; for the first agent that has it."""
@@ -160,7 +154,8 @@ def _launched(db: Path, folder: Path, *, stdlib: bool, model: str | None, lookin
     code = TeamCode(files[0])
     allow(code)
     assign(files[0], db, folder)
-    commands = [file.load_command(folder=folder) for file in files]
+    # The agents of an older demo leave: the code of some is gone.
+    commands = [copy_with(file.load_command(folder=folder), prune=True) for file in files]
     # A crew that is up stays as it is, whether it was started watched or not.
     loaded_commands = []
     if is_alive(db):

@@ -20,11 +20,6 @@ def prose(text: str) -> str:
     return re.sub(r"([\\`*_\[\]<>#~])", r"\\\1", clean(text))
 
 
-def place(file: str, line: int | None = None) -> str:
-    """A file, or file:line, as a code span."""
-    return code(file if line is None else f"{file}:{line}")
-
-
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table; numbers are right-aligned, empty without rows. Cells are Markdown already."""
     # Pipes are escaped; one behind a backslash is spelled out, because the two would cancel each other.
@@ -40,15 +35,3 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def bullets(lines: Iterable[str]) -> str:
     """A list; empty without lines."""
     return "".join(f"- {line}\n" for line in lines)
-
-
-def size(number_bytes: int) -> str:
-    """`640 B`, `12.3 kB`, `4.5 MB`."""
-    if number_bytes < 1000:
-        return f"{number_bytes} B"
-    return f"{number_bytes / 1e3:,.1f} kB" if number_bytes < 1e6 else f"{number_bytes / 1e6:,.1f} MB"
-
-
-def share(part: float, whole: float) -> str:
-    """`37 %`, or – where there is nothing to divide."""
-    return f"{100 * part / whole:.0f} %" if whole else "–"

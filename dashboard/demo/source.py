@@ -1,21 +1,17 @@
 """Reading one file, and a batch of files, in a worker process.
 
-Rule: a file is opened without blocking and without following links, because since it was listed it may have become a
-pipe or a link out of the folder.
+Rule: only a regular file is opened, because since it was listed it may have become a pipe or a link out of the folder.
 """
 
 import ast
 import io
-import os
 import stat
 import tokenize
 import warnings
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-
-MAX_FILE_BYTES = 5_000_000
-"""Larger files are not listed, and refused here."""
 
 
 class SourceRefused(Exception):
@@ -23,8 +19,7 @@ class SourceRefused(Exception):
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(name, reason)
-        self.name = name
-        self.reason = reason
+        self.name, self.reason = name, reason
 
     def __str__(self) -> str:
         return f"{self.name}: {self.reason}"
@@ -32,33 +27,29 @@ class SourceRefused(Exception):
 
 def read_bytes(folder: str, name: str) -> bytes:
     """The content of a regular file below a folder; raises SourceRefused."""
-
-    def opener(path: str, flags: int) -> int:
-        return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW)
-
+    path = Path(folder, name)
     try:
-        with open(Path(folder, name), "rb", opener=opener) as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE_BYTES:
-                raise SourceRefused(name, f"no longer a regular file of at most {MAX_FILE_BYTES} bytes")
-            return file.read(MAX_FILE_BYTES)
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise SourceRefused(name, "no longer a regular file")
+        return path.read_bytes()
     except OSError as error:
         raise SourceRefused(name, error.strerror or str(error)) from error
 
 
-def decode(name: str, data: bytes) -> tuple[str, str]:
-    """Text and encoding as Python reads a file: UTF-8, or what is declared at the top; raises SourceRefused."""
+def encoding_of(name: str, data: bytes) -> str:
+    """The encoding in which Python reads a file: UTF-8, or what is declared at the top; raises SourceRefused."""
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        return data.decode(encoding), encoding
+        data.decode(encoding)
     except (SyntaxError, UnicodeError, LookupError) as error:
         raise SourceRefused(name, f"encoding: {error}") from error
+    return encoding
 
 
 def read_python(folder: str, name: str, *, encoding: str | None = None) -> ast.Module:
     """Parse one Python file, in its declared encoding if none is given; the reason of SourceRefused names the line."""
     data = read_bytes(folder, name)
-    text = data.decode(encoding) if encoding else decode(name, data)[0]
+    text = data.decode(encoding or encoding_of(name, data))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -71,8 +62,8 @@ def read_python(folder: str, name: str, *, encoding: str | None = None) -> ast.M
 def over_files(value: dict[str, Any], examine: Callable[[str, str], dict[str, Any]]) -> dict[str, Any]:
     """Examine each file of a work item, `{"folder", "files": [...]}`.
 
-    Returns `{"entries", "failures": [{"file", "error"}]}`, where each entry begins with its file; an item of which
-    every file is refused fails as its first file does.
+    Returns `{"entries", "failures": [{"file", "error"}], "read_at"}`, where each entry begins with its file and
+    `read_at` is the time in ISO format; an item of which every file is refused fails as its first file does.
     """
     entries: list[dict[str, Any]] = []
     refused: list[SourceRefused] = []
@@ -87,4 +78,5 @@ def over_files(value: dict[str, Any], examine: Callable[[str, str], dict[str, An
             refused.append(SourceRefused(name, f"not understood: {error}"))
     if refused and not entries:
         raise refused[0]
-    return {"entries": entries, "failures": [{"file": error.name, "error": error.reason} for error in refused]}
+    failures = [{"file": error.name, "error": error.reason} for error in refused]
+    return {"entries": entries, "failures": failures, "read_at": datetime.now(UTC).isoformat(timespec="seconds")}

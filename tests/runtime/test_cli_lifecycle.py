@@ -1,5 +1,6 @@
 """Engines started, used, killed and ended from the command line, each in processes of its own as a person has them."""
 
+import gzip
 import json
 import os
 import signal
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from engine.reading.folding import fold_file
+from tests.contract.corpus.reading import FOLDER
 from tests.patience import PATIENCE_S
 from tests.runtime.console import Console, await_event, engine_of, kill_engines
 from tests.runtime.shell import at_a_terminal
@@ -363,6 +365,20 @@ def test_the_demo_reads_a_folder_and_waits_for_the_next_request(console: Console
     assert (second["kind"], second["status"], second["run_id"]) == ("run", "done", "r2")
     assert outside.returncode == 1
     assert "outside the folder" in outside.stderr
+
+
+def test_on_the_database_of_an_older_demo_agents_whose_code_is_gone_leave_and_the_others_work(console: Console) -> None:
+    (console.folder / "source").mkdir()
+    console.write("source/shouting.py", CODE)
+    (console.folder / "old.db").write_bytes(gzip.decompress((FOLDER / "demo.db.gz").read_bytes()))
+
+    report = console.run("demo", "source", "--no-dashboard", "--db", "old.db")
+
+    assert report.returncode == 0, report.stderr
+    assert "shouting.py" in report.stdout
+    agents = console.json("agents", "--db", "old.db")["items"]
+    assert len(agents) == 12
+    assert {agent["status"] for agent in agents} == {"idle"}
 
 
 def test_an_engine_that_cannot_start_says_why(console: Console) -> None:

@@ -37,7 +37,7 @@ def test_at_least_twelve_agents_with_names_of_their_own_stand_under_a_chief_and_
 
 def test_every_agent_is_a_function_that_exists_and_says_what_it_is_for() -> None:
     for agent in agents():
-        takes = 1 if agent.get("run_in") == "process" else 2
+        takes = 1 if agent.get("run_in") else 2
 
         assert len(inspect.signature(referred(agent)).parameters) == takes, agent["name"]
         assert agent["description"]
@@ -69,7 +69,7 @@ def test_every_capability_that_a_lead_asks_for_has_workers_beside_it() -> None:
         offered = {s for agent in team["agents"] if agent.get("run_in") for s in agent["specialties"]}
         for agent in team["agents"]:
             assert asked.get(agent["run"].partition(":")[2], set()) <= offered, agent["name"]
-    assert sum(map(len, asked.values())) == 7
+    assert sum(map(len, asked.values())) == 4
 
 
 def test_two_capabilities_have_a_fast_and_a_thorough_agent() -> None:

@@ -2,7 +2,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from dashboard.demo import history
+from dashboard.demo.leads import read_history
 
 DAY_S = 86_400
 
@@ -27,23 +27,23 @@ def test_churn_authors_and_time_are_read_from_git(tmp_path: Path) -> None:
     commit(tmp_path, "ada", 1, a="1\n2\n")
     commit(tmp_path, "bob", 200, a="3\n")
 
-    chapter = history.read(str(tmp_path), "")
+    chapter = read_history(str(tmp_path), "")
 
     assert "- 3 commits by 2 authors from 2023-11-14 to 2024-06-01\n" in chapter["text"]
     assert "| `a.py` | 3 |" in chapter["text"]
     assert chapter["headline"] == "Changes most: `a.py` (3 commits)"
-    assert "- 1 commit by 1 author" in history.read(str(tmp_path), "b.py")["text"]
+    assert "- 1 commit by 1 author" in read_history(str(tmp_path), "b.py")["text"]
 
 
 def test_a_folder_without_history_says_why(tmp_path: Path) -> None:
-    assert "not a git repository" in history.read(str(tmp_path), "")["text"]
+    assert "not a git repository" in read_history(str(tmp_path), "")["text"]
 
 
 def test_names_with_blanks_and_newlines_and_a_date_of_long_ago_are_read(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True, capture_output=True)
     commit(tmp_path, "A B", -18_000, **{"a \n\u00e9": "1\n", "c d": "\0"})
 
-    text = history.read(str(tmp_path), "")["text"]
+    text = read_history(str(tmp_path), "")["text"]
 
     assert "- 1 commit by 1 author from 1974-" in text
     assert "| `a \\n\u00e9.py` | 1 |" in text
@@ -63,4 +63,4 @@ def test_a_commit_of_a_time_that_no_calendar_has_is_reported(tmp_path: Path) -> 
     odd = f"tree {git('write-tree')}\nparent {git('rev-parse', 'HEAD')}\n{people}\nx\n"
     git("update-ref", "HEAD", git("hash-object", "-t", "commit", "-w", "--literally", "--stdin", stdin=odd))
 
-    assert "- 2 commits by 2 authors from" in history.read(str(tmp_path), "")["text"]
+    assert "- 2 commits by 2 authors from" in read_history(str(tmp_path), "")["text"]

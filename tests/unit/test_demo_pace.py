@@ -1,12 +1,14 @@
 """How the demo keeps to three to five minutes: leads that have so much time, and files in an order that is a sample."""
 
+from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from dashboard.cli.demo import WITHIN_S, crew_file, crew_text
-from dashboard.demo.gathering import LeadTimeLimit, in_sample_order
+from dashboard.demo.leads import Survey, in_sample_order
 from engine.core.specs.spec import AgentSpec, Escalate
 from engine.teamfile import parse_team
 
@@ -38,43 +40,65 @@ def test_where_there_is_not_time_for_all_files_each_folder_has_its_turn() -> Non
 def test_leads_have_three_to_five_minutes_only_where_somebody_watches_the_library() -> None:
     timed, whole = crew(watched=True, timed=True), crew()
 
-    found = {name: int(str(spec.options["within_s"])) for name, spec in timed.items() if "within_s" in spec.options}
-    assert {name.replace("-", "_") for name in found} == set(WITHIN_S)
-    assert 180 <= max(found["mapper"], found["librarian"]) + found["metrician"] <= 240
-    assert not any("within_s" in spec.options for spec in whole.values())
+    limits = {name: int(str(spec.options["within_s"])) for name, spec in timed.items() if "within_s" in spec.options}
+    assert {name.replace("-", "_") for name in limits} == {*WITHIN_S, "indexer"}
+    assert 180 <= limits["mapper"] + limits["metrician"] <= 240
+    assert limits["metrician"] == limits["indexer"] == limits["doc-checker"]
+    assert [name for name, spec in whole.items() if "within_s" in spec.options] == ["indexer"], "else a search is long"
 
 
-class Recorded:
-    """The steps of a lead, recorded as an engine does: an attempt after a restart or in a fork gets their outputs."""
+class Answering:
+    """The `ctx` of a lead whose workers take five seconds for each wave of files; each one answered is recorded."""
 
-    def __init__(self, outputs: dict[str, Any]) -> None:
-        self.task = SimpleNamespace(options={"within_s": 60})
-        self._outputs = outputs
+    cancelled = False
 
-    async def step(self, name: str, do: Any, *args: str) -> Any:
-        key = " ".join([name, *args])
-        if key not in self._outputs:
-            self._outputs[key] = do(*args)
-        return self._outputs[key]
+    def __init__(self, recorded: dict[str, str], now_s: float) -> None:
+        self.recorded, self.now_s = recorded, now_s
+
+    async def map(self, _: str, items: list[dict[str, Any]], **__: bool) -> list[dict[str, Any]]:
+        if items[0]["title"] not in self.recorded:
+            self.now_s += 5
+        read_at = datetime.fromtimestamp(self.now_s, UTC).isoformat()
+        return [
+            {
+                "entries": [{"file": item["title"]}],
+                "failures": [],
+                "read_at": self.recorded.setdefault(item["title"], read_at),
+            }
+            for item in items
+        ]
+
+    def progress(self, done: int, total: int) -> None:
+        assert done <= total
+
+
+async def gathered(tmp_path: Path, context: Answering) -> Survey:
+    (tmp_path / "a.py").write_text("")
+    task = SimpleNamespace(folder=tmp_path, request="audit", options={"within_s": 60})
+    lead = Survey(task, context)  # type: ignore[arg-type]
+    await lead.gather("parse", [f"{number}.py" for number in range(300)])
+    return lead
 
 
 @pytest.mark.anyio
-async def test_a_lead_that_goes_on_later_has_the_time_that_was_left_and_decides_the_same() -> None:
-    outputs: dict[str, Any] = {}
-    now = [1_000.0]
-    context: Any = Recorded(outputs)
-    before = LeadTimeLimit(context, lambda: now[0])
-    now[0] += 40
-    assert not await before.check("parse 0")
+async def test_a_lead_hands_out_nothing_more_when_its_time_is_over(tmp_path: Path) -> None:
+    lead = await gathered(tmp_path, Answering({}, 1_000.0))
 
-    now[0] += 10_000  # as long until the fork is resumed
-    again = LeadTimeLimit(context, lambda: now[0])
+    assert lead.cut_short
+    assert 30 <= len(lead.entries) <= 50
 
-    assert not await again.check("parse 0")
-    now[0] += 15
-    assert not await again.check("parse 1")
-    now[0] += 5
-    assert await again.check("parse 2")
+
+@pytest.mark.anyio
+async def test_a_lead_that_goes_on_later_has_the_time_that_was_left(tmp_path: Path) -> None:
+    whole = await gathered(tmp_path, Answering({}, 1_000.0))
+    recorded: dict[str, str] = {}
+    await gathered(tmp_path, Answering(recorded, 1_000.0))
+    half = dict(list(recorded.items())[: len(recorded) // 2])
+
+    later = await gathered(tmp_path, Answering(half, 11_000.0))  # as long until the fork is resumed
+
+    assert later.cut_short
+    assert abs(len(later.entries) - len(whole.entries)) <= 6, "a pause counts as 10 s at most"
 
 
 @pytest.mark.parametrize("watched", [True, False])

@@ -41,26 +41,26 @@ def folder(tmp_path: Path) -> Path:
     ],
 )
 def test_a_request_names_a_part_of_the_folder(folder: Path, request_text: str, under: str) -> None:
-    assert target_of(request_text, str(folder)).under == under
+    assert target_of(request_text, folder) == under
 
 
 def test_the_absolute_path_of_the_folder_is_the_folder(folder: Path) -> None:
-    assert target_of(f"audit {folder}", str(folder)).under == ""
-    assert target_of(f"audit {folder / 'json'}", str(folder)).under == "json"
+    assert target_of(f"audit {folder}", folder) == ""
+    assert target_of(f"audit {folder / 'json'}", folder) == "json"
 
 
 @pytest.mark.parametrize("path", ["..", "/", "/etc/passwd", "json/../../outside", "way-out", "../outside", "a\0b"])
 def test_nothing_outside_the_folder_is_audited(folder: Path, path: str) -> None:
     with pytest.raises(RequestRefused, match="is outside the folder of this crew"):
-        target_of(f"audit {path}", str(folder))
+        target_of(f"audit {path}", folder)
 
 
 @pytest.mark.parametrize("name", ["n" * 300, "b.txt/c"], ids=["too long", "inside a file"])
 def test_a_name_that_no_file_can_have_is_not_there(folder: Path, name: str) -> None:
     with pytest.raises(RequestRefused, match=r"^nothing named"):
-        target_of(f"audit {name}", str(folder))
+        target_of(f"audit {name}", folder)
 
 
 def test_another_request_is_refused_with_what_the_crew_takes(folder: Path) -> None:
     with pytest.raises(RequestRefused, match="audit PATH"):
-        target_of("write a poem", str(folder))
+        target_of("write a poem", folder)
