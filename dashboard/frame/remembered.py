@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from itertools import islice
 
-from dashboard.deck.deck import Deck
+from dashboard.deck.live_screen import LiveScreen
 from dashboard.reading.feed import entries_of
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.agent_pane import PaneData, oldest_in_queue, oldest_of_queues
@@ -29,8 +29,8 @@ MAX_DECODED_BYTES = 500_000
 class RecentEvents:
     """Follows one agent; a request for another agent starts over."""
 
-    def __init__(self, deck: Deck) -> None:
-        self._deck = deck
+    def __init__(self, screen: LiveScreen) -> None:
+        self._screen = screen
         self._agent_id = ""
         self._seq = 0
         """Events up to this seq have been handled."""
@@ -90,10 +90,10 @@ class RecentEvents:
             if agent_id == self._agent_id and self._seq >= seq:
                 later = [entry for entry in self._entries if entry.seq > seq]
                 self._entries = deque([*entries, *later], maxlen=MAX_KEPT)
-                self._deck.show()
+                self._screen.deck.show()
 
-        names = self._deck.feed.names
-        self._deck.background.read(
+        names = self._screen.deck.feed.names
+        self._screen.deck.background.read(
             lambda reader: read_agent_events(reader, names, agent_id, seq, goes_on=lambda: agent_id == self._agent_id),
             receive,
             failed=self._not_read,
@@ -102,7 +102,7 @@ class RecentEvents:
     def _not_read(self) -> None:
         """Read again after a while."""
         self._reading = self._read = False
-        self._since_ms = self._deck.view.wall_ms
+        self._since_ms = self._screen.deck.view.wall_ms
 
 
 def read_agent_events(

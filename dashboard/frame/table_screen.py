@@ -200,12 +200,9 @@ class TableScreen(Frame):
         self.table.show(listing, view.wall_ms)
         self.due_ms = view.wall_ms + (self._total // ROWS_PER_MS if self._total > LONG_LISTING_ROWS else 0)
         if self.finding.is_typing:
-            self.key_frames.call_after(self._redraw_parts)
+            self.key_frames.call_after(self.details.show_now)
         else:
             self.details.show(view)
-
-    def _redraw_parts(self) -> None:
-        self.details.show_now()
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the pane below the table if there is room for it."""
@@ -213,7 +210,7 @@ class TableScreen(Frame):
             self.query_one("#below").display = event.size.height >= self.BELOW_MIN_HEIGHT
 
     def on_table_moved(self, event: Table.Moved) -> None:
-        self.key_frames.call_after(self._redraw_parts)
+        self.key_frames.call_after(self.details.show_now)
 
     def on_table_opened(self, event: Table.Opened) -> None:
         self.open_row(event.key)
@@ -228,7 +225,7 @@ class TableScreen(Frame):
     def on_lines_resized(self, event: Lines.Resized) -> None:
         # Not by `call_after_refresh` in `_fill`: that has the screen painted before the frame around it is drawn.
         if event.lines.id == "below":
-            self._redraw_parts()
+            self.details.show_now()
 
     def on_lines_clicked(self, event: Lines.Clicked) -> None:
         if event.lines.id == "below":

@@ -1,7 +1,6 @@
 """The page of a supervisor: its members as rows, and its work, queue, settings, cost and strategies."""
 
 from collections.abc import Iterable
-from functools import cached_property
 
 from textual import events
 from textual.containers import Container, Vertical
@@ -71,6 +70,7 @@ class SupervisorScreen(Frame):
 
     def __init__(self, subject_id: str) -> None:
         super().__init__(subject_id)
+        self._recent = RecentEvents(self)
         self.reading = PageReading(self, self.read, self.show_body)
         self._meters, self._progresses = Meters(), ProgressCache()
         self._graph = GraphSlot()
@@ -78,10 +78,6 @@ class SupervisorScreen(Frame):
         self._switches_of: tuple[Activity, int] | None = None
         """The source and the time of the last switch when the switches were read."""
         self._switches = Newest(HISTORY)
-
-    @cached_property
-    def _remembered(self) -> RecentEvents:
-        return RecentEvents(self.deck)
 
     def body(self) -> Iterable[Widget]:
         yield Lines(id="facts")
@@ -146,7 +142,7 @@ class SupervisorScreen(Frame):
             side.show([])
             return
         progress = self._progresses.of(view).get(self.subject_id, Progress())
-        pane_data = self._remembered.pane_data(self.subject_id, view)
+        pane_data = self._recent.pane_data(self.subject_id, view)
         room = self.size.width - 2
         facts = facts_of(pane_data, supervisor)
         figures = to_row(in_groups(facts, "figures", "hand-over", "tokens", "cost"), room)

@@ -1,7 +1,5 @@
 """The Agents screen: all agents in one table."""
 
-from functools import cached_property
-
 from dashboard.frame.remembered import RecentEvents
 from dashboard.frame.table_screen import BELOW, MARKS, TableScreen
 from dashboard.views.agents import HEADS, ORDERS, agents
@@ -33,19 +31,19 @@ class AgentsScreen(TableScreen):
     GRIPS = (BELOW,)
     BELOW_MIN_HEIGHT, FILLS = 34, True
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._recent = RecentEvents(self)
+
     def listing(self, view: ViewState) -> Listing:
         order, needle = self.sorting.order, self.finding.needle
         return agents(view.state, view.counts, view.live, now_ms=view.now_ms, order=order, needle=needle)
-
-    @cached_property
-    def _remembered(self) -> RecentEvents:
-        return RecentEvents(self.deck)
 
     def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
         agent = view.state.agents.get(key)
         if agent is None:
             return None
-        entries, pane_data = self._remembered.entries_of_agent(key, view), self._remembered.pane_data(key, view)
+        entries, pane_data = self._recent.entries_of_agent(key, view), self._recent.pane_data(key, view)
         return RowDetails("AGENT", agent_columns(pane_data, agent, entries, width, height))
 
 

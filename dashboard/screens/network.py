@@ -1,38 +1,25 @@
 """The Network screen: the tree of members, the newest events, and a pane about the member under the cursor."""
 
-from collections.abc import Callable, Iterable
-from functools import cached_property, partial
-from itertools import dropwhile
+from collections.abc import Iterable
 
 from textual import events
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
-from textual.geometry import Size
 from textual.widget import Widget
 
-from dashboard.frame.remembered import RecentEvents
-from dashboard.frame.sizing import Grip, PaneSizes
+from dashboard.frame.beside_tree import PANE, TAIL, BesideTree, PartDrawings, TreeSizes
 from dashboard.frame.table_screen import MARKS, TableScreen
-from dashboard.views.arrangement import Arrangement, arrange, max_tree_lines
+from dashboard.views.arrangement import max_tree_lines
 from dashboard.views.changes.targets import Target, target_of
-from dashboard.views.drawing.graph_slot import GraphSlot
-from dashboard.views.drawing.lines import BLANK, Line, Span, hairline, indent
 from dashboard.views.drawing.rows import Cell, Listing
-from dashboard.views.drawing.sections import draw_frame
-from dashboard.views.drawing.still import Stillness
-from dashboard.views.facts.agent_pane import agent_pane
-from dashboard.views.facts.supervisor_pane import supervisor_pane
 from dashboard.views.measures.meters import Meters
-from dashboard.views.measures.progress import Progress, ProgressCache
+from dashboard.views.measures.progress import ProgressCache
 from dashboard.views.network import GAP, HEADS, ORDERS, Folding, Measures, depth_facts, lane_cells, network
-from dashboard.views.tail import ScreenTail, tail_title
 from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.picks import Picks
 from dashboard.widgets.table import Table
-from dashboard.widgets.textual_seams import is_repaint_due
-
-PANE, TAIL = Grip("pane", "pane", "left"), Grip("tail", "tail", "top")
+from engine.core.state import State
 
 
 class Parts(Horizontal):
@@ -45,20 +32,26 @@ class Parts(Horizontal):
             self.call_after_refresh(screen.fit)
 
 
-class NetworkSizes(PaneSizes):
-    """The sizes of pane and tail, which the arrangement of the tree applies."""
+class IdleAgents:
+    """Which idle agents the tree may fold: those of supervisors that the operator has not opened."""
 
-    def __init__(self, screen: "NetworkScreen") -> None:
-        super().__init__(screen, screen.GRIPS, screen.update_now)
-        self._network_screen = screen
+    def __init__(self) -> None:
+        self._opened: set[str] = set()
+        self.active_ms: dict[str, int] = {}
+        """Time of each agent's last work, in UTC milliseconds."""
 
-    def is_open(self, grip: Grip) -> bool:
-        arranged = self._network_screen.arranged
-        return arranged is not None and bool(arranged.pane if grip is PANE else arranged.tail)
+    def folding(self, state: State, now_ms: int, room: int) -> Folding:
+        """Return what may be folded now, in a room of some lines."""
+        for agent in state.agents.values():
+            if agent.running or agent.parked:
+                self.active_ms[agent.id] = now_ms
+        if len(self.active_ms) > len(state.agents):
+            self.active_ms = {agent_id: at for agent_id, at in self.active_ms.items() if agent_id in state.agents}
+        return Folding(room, frozenset(self._opened), self.active_ms)
 
-    def set_size(self, grip: Grip, cells: int | None) -> None:
-        """Arrange the tree again at the next redraw."""
-        self._network_screen.due_ms = 0
+    def toggle(self, supervisor_id: str) -> None:
+        """Show the idle agents of a supervisor, or fold them again."""
+        self._opened ^= {supervisor_id}
 
 
 class NetworkScreen(TableScreen):
@@ -96,20 +89,14 @@ class NetworkScreen(TableScreen):
     }
     """
 
+    sizes: TreeSizes
+
     def __init__(self) -> None:
         super().__init__()
-        self.sizes = NetworkSizes(self)
-        self._opened: set[str] = set()
-        self._active_ms: dict[str, int] = {}
-        self._meters, self._progresses, self._tail = Meters(), ProgressCache(), ScreenTail()
-        self._graph, self._pane_graph = GraphSlot(), GraphSlot()
-        self._wants_pane = True
-        self.arranged: Arrangement | None = None
-        self._still = {part: Stillness() for part in ("body", "tail", "graph", "pane")}
-        self._by_clock = False
-        """Whether only the clock has changed since the last redraw."""
-        self._drawn_for: dict[str, Size] = {}
-        """Size of each part when it was last drawn."""
+        self.sizes = TreeSizes(self)
+        self.idle_agents, self._drawings = IdleAgents(), PartDrawings()
+        self._meters, self._progresses = Meters(), ProgressCache()
+        self._beside = BesideTree(self, self.sizes, self._drawings, self._progresses)
 
     def body(self) -> Iterable[Widget]:
         with Parts(id="parts"):
@@ -119,24 +106,11 @@ class NetworkScreen(TableScreen):
                 yield Picks(id="tail")
             yield Picks(id="pane")
 
-    @cached_property
-    def _remembered(self) -> RecentEvents:
-        return RecentEvents(self.deck)
-
     def listing(self, view: ViewState) -> Listing:
-        state, now_ms = view.state, view.now_ms
-        for agent in state.agents.values():
-            if agent.running or agent.parked:
-                self._active_ms[agent.id] = now_ms
-        if len(self._active_ms) > len(state.agents):
-            self._active_ms = {agent_id: at for agent_id, at in self._active_ms.items() if agent_id in state.agents}
-        height = self.query_one("#parts").size.height
-        folding = Folding(
-            max_tree_lines(self.size.height, height, self.sizes.chosen(TAIL)), frozenset(self._opened), self._active_ms
-        )
-        width = self.table.wide
-        lanes = self.arranged is not None and self.arranged.lanes
-        lane = lane_cells(state, width) if lanes else 0
+        state, now_ms, width, arranged = view.state, view.now_ms, self.table.wide, self.sizes.arranged
+        room = max_tree_lines(self.size.height, self.query_one("#parts").size.height, self.sizes.chosen(TAIL))
+        folding = self.idle_agents.folding(state, now_ms, room)
+        lane = lane_cells(state, width) if arranged is not None and arranged.lanes else 0
         self._meters.update(view.activity, state, now_ms, lane=lane, anew=view.past is not None)
         progress = self._progresses.of(view)
         measures = Measures(width, lane, self._meters, view.activity, progress, self.sorting)
@@ -145,127 +119,33 @@ class NetworkScreen(TableScreen):
         )
 
     def update_clock(self, view: ViewState) -> None:
-        self._by_clock = True
+        self._drawings.is_by_clock = True
         try:
             self.update_view(view)
         finally:
-            self._by_clock = False
+            self._drawings.is_by_clock = False
 
     def show(self, view: ViewState) -> None:
-        self.divide()
-        self._draw("body", view, super().show)
-        self.divide()
-        self._show_beside(view)
-
-    def _draw(self, part: str, view: ViewState, draw: Callable[[ViewState], None]) -> None:
-        """Redraw a part if it is due."""
-        still = self._still[part]
-        if still.is_due(view, quiet=self._by_clock):
-            draw(view)
-            widget = self.query_one(f"#{part}")
-            self._drawn_for[part] = widget.size
-            still.record_draw(view, moved=not self._by_clock or is_repaint_due(widget))
+        self.sizes.divide()
+        self._drawings.draw(self.table, view, super().show)
+        self.sizes.divide()
+        self._beside.show(view)
 
     def fit(self) -> None:
         """Divide the room again, and redraw the parts if that has changed."""
-        before = self.arranged
-        self.divide()
-        if self.arranged != before:
-            self._show_beside(self.deck.view)
-
-    def divide(self) -> None:
-        """Set the size of each part, if it has changed."""
-        parts, size = self.query_one("#parts"), self.size
-        rows = len(self.table.rows.keys)
-        graph = bool(self.state.runs) or len(self.state.agents) > 1
-        arrangement = arrange(
-            size.width,
-            size.height,
-            parts.size.height,
-            lines=rows,
-            pane=self._wants_pane,
-            graph=graph,
-            pane_cells=self.sizes.chosen(PANE),
-            tail_lines=self.sizes.chosen(TAIL),
-        )
-        if arrangement == self.arranged or not parts.size.height:
-            return
-        self.arranged = arrangement
-        for name, value in (("graph", arrangement.graph), ("tail", arrangement.tail)):
-            self.query_one(f"#{name}").styles.height = value
-        self.query_one("#pane").styles.width = arrangement.pane
-        self.call_after_refresh(self.sizes.apply)  # other borders can be dragged now
-        self.query_one("#pane").can_focus = bool(arrangement.pane)
-        self.query_one("#tail").can_focus = bool(arrangement.tail)
-
-    def _show_beside(self, view: ViewState) -> None:
-        """Redraw the tail, the graph and the pane."""
-        arrangement = self.arranged
-        if arrangement is None:
-            return
-        if arrangement.tail:
-            self._draw("tail", view, partial(self._show_tail, arrangement))
-        if arrangement.graph:
-            self._draw("graph", view, self._show_graph)
-        if arrangement.pane:
-            self._draw("pane", view, partial(self._show_pane, arrangement))
-
-    def _show_graph(self, view: ViewState) -> None:
-        graph, calm = self.query_one("#graph", Lines), self.app.animation_level == "none"
-        width, height = graph.size
-        if width and height:
-            graph.show(self._graph.lines(view, "", width, height, selected=self.table.selected, calm=calm))
-
-    def _show_pane(self, arrangement: Arrangement, view: ViewState) -> None:
-        self.query_one("#pane", Picks).show(self._pane(view, arrangement))
-
-    def _show_tail(self, arrangement: Arrangement, view: ViewState) -> None:
-        tail, rate = self.query_one("#tail", Picks), view.situation.events_per_s
-        width, seq = tail.size.width, view.state.seq
-        entries = dropwhile(lambda entry: entry.seq > seq, reversed(view.recent))
-        lines = self._tail.lines(entries, view.names, width - 2, arrangement.tail - 1, events_per_s=rate)
-        title = hairline("EVENTS", width, right=tail_title(rate))
-        tail.show([title, *(indent(line) for line in lines)])
-
-    def _pane(self, view: ViewState, arrangement: Arrangement) -> list[Line]:
-        """Return the pane about the member under the cursor."""
-        state, pane = view.state, self.query_one("#pane")
-        key = (self.table.selected or "").removeprefix("fold:")
-        width, height = arrangement.pane, pane.size.height
-        joins = frozenset({arrangement.tree, arrangement.tree + arrangement.graph} if arrangement.tail else ())
-        if (agent := state.agents.get(key)) is not None:
-            entries = self._remembered.entries_of_agent(key, view)
-            return agent_pane(self._remembered.pane_data(key, view), agent, entries, width, height, joins=joins)
-        if (supervisor := state.supervisors.get(key)) is not None:
-            progress = self._progresses.of(view).get(key, Progress())
-            return supervisor_pane(
-                self._remembered.pane_data(key, view),
-                supervisor,
-                progress,
-                width,
-                height,
-                joins=joins,
-                graph=None if arrangement.graph else partial(self._graph_of, view, key),
-            )
-        nothing = [BLANK, Line((Span("what is under the cursor is told here", "faint"),))]
-        return draw_frame(nothing, (), width, height, joins=joins)
-
-    def _graph_of(self, view: ViewState, key: str, width: int, height: int) -> list[Line]:
-        """Return the graph of a supervisor's members, without its heading."""
-        return self._pane_graph.lines(view, key, width, height + 1, calm=self.app.animation_level == "none")[1:]
+        if self.sizes.divide():
+            self._beside.show(self.deck.view)
 
     def on_resize(self, event: events.Resize) -> None:
         self.due_ms = 0  # redraw at the next update
 
     def on_lines_resized(self, event: Lines.Resized) -> None:
         # All parts have their sizes when the first of them tells, and what stands around the screen tells too.
-        part = event.lines.id or ""
-        if part in self._still and event.lines.size and self._drawn_for.get(part) != event.lines.size:
-            self._redraw_parts()
+        if self._drawings.has_new_size(event.lines):
+            self._beside.show_now()
 
-    def _redraw_parts(self) -> None:
-        if self.is_there:
-            self._show_beside(self.deck.view)
+    def on_table_moved(self, event: Table.Moved) -> None:
+        self.key_frames.call_after(self._beside.show_now)
 
     def on_picks_opened(self, event: Picks.Opened) -> None:
         self.open_row(event.key)
@@ -313,14 +193,14 @@ class NetworkScreen(TableScreen):
         key = self.table.selected
         agent = self.state.agents.get(key or "")
         supervisor_id = agent.supervisor_id if agent is not None else (key or "").removeprefix("fold:")
-        self._opened ^= {supervisor_id}
+        self.idle_agents.toggle(supervisor_id)
         self.due_ms = 0
         self.update_view(self.deck.view)
 
     def action_pane(self) -> None:
         """Hide or show the pane."""
-        self._wants_pane = not self._wants_pane
-        if not self._wants_pane:
+        self.sizes.wants_pane = not self.sizes.wants_pane
+        if not self.sizes.wants_pane:
             self.focus_body()
         self.due_ms = 0
         self.update_view(self.deck.view)

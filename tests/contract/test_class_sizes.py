@@ -8,8 +8,6 @@ from functools import cache, cached_property
 from types import FunctionType
 from typing import NamedTuple
 
-import pytest
-
 from tests.contract.test_names import packages
 
 PACKAGES = packages()
@@ -34,12 +32,6 @@ class ClassSize(NamedTuple):
     """Methods, with those of its bases of ours."""
 
 
-EXCEPTIONS: dict[str, ClassSize] = {
-    "dashboard.screens.network.NetworkScreen": ClassSize(3, 45),
-}
-"""Classes that are larger; their numbers may only fall."""
-
-
 @cache
 def functions_of(kind: type) -> set[str]:
     """Return the names of the functions and properties that a class itself defines in its source."""
@@ -62,7 +54,6 @@ def classes() -> Iterator[type]:
                 yield from (kind for kind in values if isinstance(kind, type) and kind.__module__ == module.name)
 
 
-@cache
 def sizes() -> dict[str, ClassSize]:
     found = {}
     for kind in classes():
@@ -74,20 +65,7 @@ def sizes() -> dict[str, ClassSize]:
     return found
 
 
-def is_large(size: ClassSize) -> bool:
-    return size.bases > MAX_BASES or size.methods > MAX_METHODS
-
-
 def test_a_class_holds_parts_in_place_of_bases() -> None:
-    large = {name: size for name, size in sizes().items() if is_large(size) and not name.startswith(BOOKS)}
+    large = {name: size for name, size in sizes().items() if size.bases > MAX_BASES or size.methods > MAX_METHODS}
 
-    assert not large.keys() - EXCEPTIONS.keys() - FACADES
-
-
-@pytest.mark.parametrize("name", EXCEPTIONS)
-def test_a_class_that_is_larger_only_shrinks(name: str) -> None:
-    size, bound = sizes()[name], EXCEPTIONS[name]
-
-    assert is_large(size), "no exception any more"
-    assert size.bases <= bound.bases
-    assert size.methods <= bound.methods
+    assert {name: size for name, size in large.items() if name not in FACADES and not name.startswith(BOOKS)} == {}

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from dashboard.frame.frame import Frame
+from dashboard.frame.member_pane import MemberPane
 from dashboard.pages.supervisor import SupervisorScreen
 from dashboard.screens.network import NetworkScreen
 from dashboard.views.arrangement import Arrangement
+from dashboard.views.drawing.lines import Line
 from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.picks import Picks
@@ -43,13 +45,15 @@ async def test_the_pane_is_not_drawn_for_every_part_that_got_its_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[ViewState] = []
-    draw = NetworkScreen._show_pane
+    lines = MemberPane.lines
 
-    def counted(screen: NetworkScreen, found: Arrangement, view: ViewState) -> None:
+    def counted(
+        pane: MemberPane, view: ViewState, key: str, found: Arrangement, height: int, *, calm: bool
+    ) -> list[Line]:
         drawn.append(view)
-        draw(screen, found, view)
+        return lines(pane, view, key, found, height, calm=calm)
 
-    monkeypatch.setattr(NetworkScreen, "_show_pane", counted)
+    monkeypatch.setattr(MemberPane, "lines", counted)
     async with opened(tmp_path, size=(120, 40)) as hand:
         assert "MEMBERS" in pane(hand)
 
@@ -180,12 +184,12 @@ async def test_nothing_is_kept_of_agents_that_have_left_the_team(tmp_path: Path)
         screen = hand.app.screen
         assert isinstance(screen, NetworkScreen)
         idle = [one.id for one in hand.work.state.agents.values() if one.status == "idle"]
-        screen._active_ms |= dict.fromkeys(hand.work.state.agents, 1)
+        screen.idle_agents.active_ms |= dict.fromkeys(hand.work.state.agents, 1)
         for agent_id in idle:
             assert agent_id in screen._meters._history
             await hand.meanwhile(RemoveMember(target=f"@{agent_id}", mode="abort"))
 
-        assert not set(idle) & (screen._active_ms.keys() | screen._meters._history.keys())
+        assert not set(idle) & (screen.idle_agents.active_ms.keys() | screen._meters._history.keys())
 
 
 async def test_what_stands_still_rests_while_only_the_clock_moves_and_what_happens_is_shown_at_once(
