@@ -1,6 +1,6 @@
 """Laws of graphs: the tree of a run's tasks, the edges between them, and the tasks of calls."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 
 from engine.core.state import Run, State, Task
@@ -113,12 +113,3 @@ def outcomes_are_of_the_graph(state: State) -> Iterator[str]:
     for task in state.tasks.values():
         if task.outcome_id is not None and task.outcome_id not in task.children:
             yield f"the output of {task.id} is that of {task.outcome_id}, which is elsewhere"
-
-
-LAWS_OF_GRAPHS: tuple[Callable[[State], Iterator[str]], ...] = (
-    tasks_stand_in_a_tree,
-    edges_are_known_at_both_ends,
-    graphs_are_acyclic,
-    calls_list_their_tasks,
-    outcomes_are_of_the_graph,
-)

@@ -1,6 +1,6 @@
 """The law of the schedule: updated event by event, it equals one built from the state."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from engine.core.scheduler import Schedule
@@ -68,6 +68,3 @@ def _comparable_parts(state: State, schedule: Schedule) -> dict[str, dict[str, A
 def _ranked(ranking: Ranking) -> Any:
     """Return the orders of a ranking and its top entry; stale entries do not matter."""
     return ranking.ranks, ranking.heap[:1]
-
-
-LAWS_OF_THE_SCHEDULE: tuple[Callable[[State], Iterator[str]], ...] = (the_schedule_follows_from_the_state,)

@@ -5,7 +5,7 @@ schedule equals a new one.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import takewhile
 
 from engine.core.fold.queues import is_held, is_pending
@@ -183,18 +183,3 @@ def preempted_attempts_know_their_task(state: State) -> Iterator[str]:
             other = state.tasks[task.taking]
             if other.yields_to != task.id or other.attempt is None or other.attempt.stopping is None:
                 yield f"{task.id} waits for the slot of {other.id}, which does not stop for it"
-
-
-LAWS_OF_SLOTS: tuple[Callable[[State], Iterator[str]], ...] = (
-    nothing_is_left_to_start,
-    slots_are_held_by_attempts,
-    slots_are_counted_at_every_level,
-    full_or_away_agents_are_not_free,
-    attempts_know_whether_they_hold_a_process,
-    ready_tasks_wait,
-    shared_queues_list_their_free_agents,
-    taken_items_have_not_begun,
-    preempted_tasks_wait,
-    urgent_tasks_are_known,
-    preempted_attempts_know_their_task,
-)

@@ -1,6 +1,6 @@
 """Laws of the team: supervisors in a tree, members by name, agents with their specs, circuits, pools and queues."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from engine.core.decide.teams.leaving import own_tasks
 from engine.core.errors import Refused
@@ -181,17 +181,3 @@ def track_records_add_up(state: State) -> Iterator[str]:
         is_too_long = any(len(category) > MAX_LABEL_CHARS for category in records)
         if len(records) - ("" in records) > MAX_CATEGORIES or is_too_long:
             yield f"{agent.id} has a track record of more categories than are kept, or of one that nothing can have"
-
-
-LAWS_OF_THE_TEAM: tuple[Callable[[State], Iterator[str]], ...] = (
-    supervisors_stand_in_a_tree,
-    members_exist,
-    supervisors_have_possible_settings,
-    agents_have_possible_settings,
-    leaving_members_have_open_work,
-    circuits_close_by_themselves,
-    pools_are_as_large_as_they_should_be,
-    queues_and_agents_agree,
-    insights_are_those_of_agents,
-    track_records_add_up,
-)

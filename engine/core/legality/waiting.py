@@ -1,6 +1,6 @@
 """Laws of waiting: every waiting task has a cause that can end: a question, a timer, a budget, other work."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from engine.core.budgets.enforcement import is_over
 from engine.core.decide.engine import ON_TIMER
@@ -209,16 +209,3 @@ def runs_wait_for_open_runs(state: State) -> Iterator[str]:
                 yield f"{run.id} lets {other_id} wait, which does not know it"
         if run.after and state.tasks[run.root_id].children:
             yield f"{run.id} waits for {run.after} and has begun"
-
-
-LAWS_OF_WAITING: tuple[Callable[[State], Iterator[str]], ...] = (
-    statuses_fit_their_kind,
-    running_graphs_have_open_nodes,
-    ready_work_stands_in_its_queue,
-    cancelled_tasks_do_not_wait,
-    questions_have_waiting_subjects,
-    grants_match_current_generations,
-    held_subjects_have_a_question,
-    timers_have_waiting_subjects,
-    runs_wait_for_open_runs,
-)

@@ -1,7 +1,7 @@
 """Laws of runs and tasks: counts, blockers, timers, time at work, conversations."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from engine.core.state import ENDED, MAX_EXCHANGES, State, TaskStatus
 
@@ -86,13 +86,3 @@ def conversations_are_remembered(state: State) -> Iterator[str]:
 
 def _remembered_range(run_count: int) -> range:
     return range(max(0, run_count - MAX_EXCHANGES), run_count)
-
-
-LAWS_OF_WORK: tuple[Callable[[State], Iterator[str]], ...] = (
-    runs_count_their_tasks,
-    ended_tasks_are_at_rest,
-    tasks_count_what_they_wait_for,
-    backing_off_has_a_timer,
-    runs_know_the_time_that_is_being_spent,
-    conversations_are_remembered,
-)
