@@ -9,18 +9,18 @@ from textual.widget import Widget
 
 from dashboard.engines.process import log_of
 from dashboard.frame.frame import Frame
-from dashboard.reading.feed import entries_of
+from dashboard.frame.journal_reading import JournalReading
 from dashboard.views.drawing.rows import Cell, empty_message
-from dashboard.views.event_log import Entry
 from dashboard.views.troubles import KINDS, troubles
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.filters import FilterFields, parse_partial_filter
 from dashboard.widgets.pane import Pane
-from store import Reader
 
 TAIL_BYTES, TAIL_LINES = 200_000, 5_000
 """Limits of the part at the end of the log that is shown."""
 READ_EVERY_MS = 1_000
+MAX_TROUBLES = 100
+"""How many of the newest events of the journal are read."""
 TROUBLES_MIN_HEIGHT = 20
 """Minimum rows of the screen to show events of the journal below a short log."""
 
@@ -41,9 +41,7 @@ class LogScreen(Frame):
         self._lines: Sequence[str] = ()
         self._read_ms = -READ_EVERY_MS
         self._reading = False
-        self._entries: list[Entry] = []
-        self._troubles_seq, self._troubles_ms = -1, 0
-        self._reading_troubles = False
+        self._troubles = JournalReading(self, KINDS, MAX_TROUBLES, lambda _is_first: self.update_now())
 
     def body(self) -> Iterable[Widget]:
         yield Pane(id="body")
@@ -69,30 +67,10 @@ class LogScreen(Frame):
         """Return events of the journal for the room below a short log."""
         if room <= 0 or self.finding.needle or self.size.height < TROUBLES_MIN_HEIGHT:
             return []
-        self._read_troubles(view)
+        self._troubles.update(view)
         head = [Cell(""), Cell("engines, failures, warnings and questions of the journal", "muted")]
-        cells = troubles(self._entries, view.names, width=self.pane.size.width, height=room)
+        cells = troubles(self._troubles.entries, view.names, width=self.pane.size.width, height=room)
         return [*head, *cells] if cells else []
-
-    def _read_troubles(self, view: ViewState) -> None:
-        """Read the newest of these events, up to the moment shown."""
-        seq, limit, names = view.state.seq, self.size.height, view.names
-        if self._reading_troubles or seq == self._troubles_seq or not view.is_due(self._troubles_ms):
-            return
-        self._reading_troubles, self._troubles_seq, self._troubles_ms = True, seq, view.wall_ms + READ_EVERY_MS
-
-        def read(reader: Reader) -> list[Entry]:
-            return entries_of(reader, reader.records_before(seq + 1, limit, kinds=KINDS), names)
-
-        def receive(entries: list[Entry]) -> None:
-            self._reading_troubles, self._entries = False, entries
-            self.update_now()
-
-        self.deck.background.read(read, receive, failed=self._read_failed)
-
-    def _read_failed(self) -> None:
-        """Allow another read."""
-        self._reading_troubles, self._troubles_seq = False, -1
 
     def _empty(self) -> list[Cell]:
         hint = f"a detached engine writes its errors to {log_of(self.deck.path)}"

@@ -20,9 +20,13 @@ KINDS = tuple(
 
 
 def troubles(entries: Sequence[Entry], names: Names, *, width: int, height: int) -> list[Cell]:
-    """Return a paragraph for each of the newest events of `KINDS` that fit, in their order."""
+    """Return a paragraph for each of the newest events of `KINDS` that fit, the newest last.
+
+    Args:
+        entries: The newest first.
+    """
     cells: list[Cell] = []
-    for entry in reversed(entries):
+    for entry in entries:
         event_sentence, lead = sentence(entry.event, names), f"{clock(entry.at_ms)}  "
         height -= len(fold(event_sentence.text, max(10, width - 2 - len(lead))))
         if height < 0:
