@@ -134,8 +134,6 @@ def _settings_command(supervisor_id: str, text: str, _now_ms: int) -> Command | 
     unknown = next((key for key in settings if key not in SETTINGS), None)
     if unknown is not None:
         raise Mistyped(f"no setting {unknown!r}; there are {', '.join(SETTINGS)}")
-    if not settings:
-        return None
     values = {SETTINGS[key].path: _parse_setting(key, value) for key, value in settings.items()}
     try:
         return subcommand_of(commands.ChangeSupervisor).build({("supervisor",): at(supervisor_id), **values})

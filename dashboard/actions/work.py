@@ -97,10 +97,6 @@ def _current_priority(state: State, target_id: str, _now_ms: int) -> Sequence[Ce
     return [labelled("now", f"{now}; {DEFAULT_PRIORITY} is usual"), Cell(text, "muted")]
 
 
-def _priority_command(target_id: str, text: str, _now_ms: int) -> Command | None:
-    return SetPriority(target=target_id, priority=parse_priority(text.strip())) if text.strip() else None
-
-
 def _current_deadline(state: State, target_id: str, now_ms: int) -> Sequence[Cell]:
     deadline, now = deadline_of(state, target_id), "none"
     if deadline is not None:
@@ -110,21 +106,17 @@ def _current_deadline(state: State, target_id: str, now_ms: int) -> Sequence[Cel
     return [labelled("now", now), Cell(text, "muted")]
 
 
-def _deadline_command(target_id: str, text: str, now_ms: int) -> Command | None:
-    return SetDeadline(target=target_id, deadline_s=parse_deadline_s(text, now_ms)) if text.strip() else None
-
-
 PRIORITY = LineQuestion(
     title="Priority of {}",
     placeholder=f"0 (first) to {LOWEST_PRIORITY} (last)",
     about=_current_priority,
-    parse=_priority_command,
+    parse=lambda target_id, text, now_ms: SetPriority(target=target_id, priority=parse_priority(text)),
 )
 DEADLINE = LineQuestion(
     title="Deadline of {}",
     placeholder="90s, 5m, 2h from now on, or 14:30; none takes it away",
     about=_current_deadline,
-    parse=_deadline_command,
+    parse=lambda target_id, text, now_ms: SetDeadline(target=target_id, deadline_s=parse_deadline_s(text, now_ms)),
 )
 
 
@@ -135,15 +127,11 @@ def _pending_messages(state: State, target_id: str, _now_ms: int) -> Sequence[Ce
     return [Cell(text, "muted"), *(labelled("not heard", text) for text in waiting.values())]
 
 
-def _message_command(target_id: str, text: str, _now_ms: int) -> Command | None:
-    return Steer(target=at_id(target_id), text=text.strip()) if text.strip() else None
-
-
 STEER = LineQuestion(
     title="Say to {}",
     placeholder="a message",
     about=_pending_messages,
-    parse=_message_command,
+    parse=lambda target_id, text, now_ms: Steer(target=at_id(target_id), text=text),
     does="Say it",
     keeps=True,
 )

@@ -10,6 +10,7 @@ import ssl
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
 import click
 
 from dashboard.cli.database import database_of, team_in
@@ -84,7 +85,7 @@ def serve(
     terms = ServerOptions(db=db, gate=gate, role=role, sessions=sessions, idle_s=idle_s, title=team_in(db))
     listener = _LinkPrinter(ctx, terms)
     try:
-        ended_by = serve_until_signal(terms, port, context, token, listener)
+        ended_by = anyio.run(serve_until_signal, terms, port, context, token, listener)
     except OSError as error:
         fail("cannot_listen", f"cannot listen on {bind}: {error.strerror or error}", "choose another port with --bind")
     return INTERRUPTED if ended_by is signal.SIGINT else DONE

@@ -149,18 +149,15 @@ class Playback:
         if changed:
             self._changed_ms = wall_ms
         if self._fallback is not None and not past.busy:
-            self._call_fallback(past, self._fallback)
+            fallback, self._fallback = self._fallback, None
+            if past.state.seq == self._before_seq:
+                fallback()
         if self._speed and not past.busy:
             self._play_on(past, wall_ms)
             if past.state.seq >= live_seq:
                 self.leave()
                 return True
         return changed
-
-    def _call_fallback(self, past: "Past", fallback: Callable[[], None]) -> None:
-        self._fallback = None
-        if past.state.seq == self._before_seq:
-            fallback()
 
     def _play_on(self, past: "Past", wall_ms: int) -> None:
         passed_ms = max(0, wall_ms - self._played_ms) if self._played_ms else 0

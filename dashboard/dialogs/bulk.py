@@ -123,7 +123,7 @@ class BulkLineDialog(BulkDialog):
         if typed != self._typed:
             self._typed, self._next_ms = typed, 0
         try:
-            target_commands = [self._line.parse(target.id, typed, view.now_ms) for target in self._targets]
+            target_commands = [self._line.command(target.id, typed, view.now_ms) for target in self._targets]
         except Mistyped as error:
             target_commands, problem = [], str(error)
         commands = [command for command in target_commands if command is not None]

@@ -56,12 +56,6 @@ class DialogText(Pane, can_focus=False):
         self.show(cells)
 
 
-class Problem(Pane, can_focus=False):
-    """The error message; hidden while there is none."""
-
-    DEFAULT_CSS = "Problem { height: auto; }"
-
-
 class Dialog(LiveScreen, ModalScreen[Answer]):
     """A dialog about one object."""
 
@@ -151,7 +145,7 @@ class Dialog(LiveScreen, ModalScreen[Answer]):
             yield Bar(id="title")
             with VerticalScroll(id="inside", can_focus=False):
                 yield from self.inside()
-            yield Problem(id="problem")
+            yield DialogText(id="problem")
             with Horizontal(id="buttons"):
                 yield from self.buttons()
 
@@ -192,7 +186,7 @@ class Dialog(LiveScreen, ModalScreen[Answer]):
 
     def show_problem(self, text: str) -> None:
         """Show an error; hide it if the text is empty."""
-        self.query_one("#problem", Problem).show([Cell(text, "error")] if text else [])
+        self.text_of("problem").show([Cell(text, "error")] if text else [])
         self._fit_height()
 
     def on_resize(self) -> None:
@@ -200,7 +194,7 @@ class Dialog(LiveScreen, ModalScreen[Answer]):
 
     def _fit_height(self) -> None:
         """Limit the height of the body, so that the error and the buttons fit on the screen."""
-        problem = self.query_one("#problem", Problem)
+        problem = self.text_of("problem")
         width = min(self.size.width, 100) - 6
         lines = min(5, problem.get_content_height(self.size, self.size, width)) if problem.text else 0
         gap = 1 if self.size.height >= 30 else 0
@@ -382,7 +376,6 @@ class ChoiceDialog(Dialog):
         yield DialogText(id="would")
 
     def offer(self, choices: Sequence[tuple[str, str, str]], chosen: str | None = None) -> None:
-        """Offer items: id, name and description."""
         self.query_one(Choices).offer(choices, chosen)
         self.query_one(Choices).focus()
 

@@ -48,7 +48,7 @@ class LineDialog(Dialog):
         self.text_of("details").show(self._line.about(view.state, self._subject_id, view.now_ms))
         self.text_of("would").show([])
         try:
-            command = self._line.parse(self._subject_id, self.query_one(Input).value, view.now_ms)
+            command = self._line.command(self._subject_id, self.query_one(Input).value, view.now_ms)
         except Mistyped as error:
             self.show_problem(str(error))
             return
@@ -57,7 +57,7 @@ class LineDialog(Dialog):
             self.rehearse(command)
 
     def build_command(self) -> Answer:
-        command = self._line.parse(self._subject_id, self.query_one(Input).value, self.deck.view.now_ms)
+        command = self._line.command(self._subject_id, self.query_one(Input).value, self.deck.view.now_ms)
         if command is None:
             raise Mistyped(f"write {self._line.placeholder}")
         return command

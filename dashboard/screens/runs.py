@@ -45,18 +45,18 @@ class RunsScreen(TableScreen):
     def __init__(self) -> None:
         super().__init__()
         self._texts, self._reading = JournalTexts(), False
-        self._census: tuple[str, int, Census] = ("", 0, Census())
+        self._census, self._counted_run_id, self._due_ms = Census(), "", 0
 
     def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
         state, run = view.state, view.state.runs.get(key)
-        counted, due_ms, _ = self._census
-        if run is not None and (counted != key or view.is_due(due_ms)):
-            self._census = key, view.wall_ms + len(run.tasks) // TASKS_PER_MS, take_census(state, run)
+        if run is not None and (self._counted_run_id != key or view.is_due(self._due_ms)):
+            self._census, self._counted_run_id = take_census(state, run), key
+            self._due_ms = view.wall_ms + len(run.tasks) // TASKS_PER_MS
         summary = state.summary(key)
         self._texts.begin_redraw()
         text = self._texts.of(summary.output) if summary is not None else ""
         self._read(self._texts.missing)
-        return describe_run(view, key, self._census[2] if run is not None else Census(), text, width, height)
+        return describe_run(view, key, self._census if run is not None else Census(), text, width, height)
 
     def _read(self, missing: list[TextRef]) -> None:
         """Read missing texts from the journal, in a thread."""

@@ -79,7 +79,7 @@ def audit(entries: Sequence[Entry], *, now_ms: int, needle: str = "", is_loaded:
         if isinstance(event := entry.event, CommandApplied | CommandRefused)
     }
     matching = {
-        key: row for key, row in rows.items() if not needle or matches(needle, *_texts(row.entry), **_values(row.entry))
+        key: row for key, row in rows.items() if not needle or matches(needle, *_texts(row.event), **_values(row.event))
     }
     none = ("no change has been made yet", "changes by people and programs appear here")
     empty = empty_message(needle, "command", *none)
@@ -165,14 +165,10 @@ def _event_lines(entries: Sequence[Entry], names: Names, width: int, max_lines: 
 
 def _undo_cell(event: CommandApplied, entries: Sequence[Entry], state: State) -> Cell:
     """Return whether a command can be undone, and how."""
-    undo_entry = None
     for entry in entries:
         if isinstance(entry.event, CommandUndone) and entry.event.command_id == event.command_id:
-            undo_entry = entry
-            break
+            return labelled("undo", f"↶ undone at seq {entry.seq:,}", "paused")
     undoable = state.undoable.get(event.command_id)
-    if undo_entry is not None:
-        return labelled("undo", f"↶ undone at seq {undo_entry.seq:,}", "paused")
     if event.inverse is None:
         return labelled("undo", "no command can undo it", "muted")
     if undoable is None:
@@ -182,18 +178,12 @@ def _undo_cell(event: CommandApplied, entries: Sequence[Entry], state: State) ->
     return labelled("undo", f":undo {short_id(event.command_id)} undoes it", "accent")
 
 
-def _texts(entry: Entry) -> tuple[str, ...]:
-    event = entry.event
+def _texts(event: CommandApplied | CommandRefused) -> tuple[str, ...]:
     if isinstance(event, CommandApplied):
         return event.sender, event.role, command_line(event.command, event.args), event.summary, "applied"
-    if isinstance(event, CommandRefused):
-        return event.sender, event.role, event.command, event.reason, "refused"
-    return ()
+    return event.sender, event.role, event.command, event.reason, "refused"
 
 
-def _values(entry: Entry) -> dict[str, str]:
+def _values(event: CommandApplied | CommandRefused) -> dict[str, str]:
     """Return the values for the keys of filters."""
-    event = entry.event
-    if not isinstance(event, CommandApplied | CommandRefused):
-        return {}
     return {"kind": event.command, "status": "applied" if isinstance(event, CommandApplied) else "refused"}

@@ -231,10 +231,7 @@ class FilteredLog(_Log):
 
     def _hold(self, entries: list[Entry]) -> None:
         # A list, because a table reads it for each row.
-        self._entries, self.keys = (
-            entries,
-            [str(entry.seq) for entry in entries],
-        )
+        self._entries, self.keys = entries, [str(entry.seq) for entry in entries]
         self.oldest_ms = entries[0].at_ms if entries else None
 
     def cells(self, index: int) -> Sequence[Cell]:

@@ -144,13 +144,8 @@ def describe_stored(
         title, cells = "SNAPSHOT", _describe_snapshot(snapshot, stored, shown_seq, now_ms)
     else:
         does = f"enter goes back to live · {_COMPARES} the moment that is shown with it{_EXPORTS} it"
-        title, cells = (
-            "NEWEST",
-            [
-                labelled("journal", f"seq {stored.first_seq:,} to {stored.last_seq:,}, {size(stored.bytes)}"),
-                labelled("does", fill_keys(does)),
-            ],
-        )
+        journal = f"seq {stored.first_seq:,} to {stored.last_seq:,}, {size(stored.bytes)}"
+        title, cells = "NEWEST", [labelled("journal", journal), labelled("does", fill_keys(does))]
     lines = labelled_paragraphs(cells, width)
     room = max(1, height - len(lines))
     # Kinds are counted in this journal only.

@@ -180,10 +180,8 @@ def to_tail_line(entry: Entry, names: Names) -> TailLine:
         event_sentence = sentence(event, names)
         if isinstance(event, on.EngineStarted):  # its sentence starts with the process
             actor = f"engine {event.pid}"
-        text, tone = (
-            event_sentence.text.removeprefix(f"{actor}: ").removeprefix(f"{actor} ").removeprefix("was "),
-            event_sentence.tone,
-        )
+        text = event_sentence.text.removeprefix(f"{actor}: ").removeprefix(f"{actor} ").removeprefix("was ")
+        tone = event_sentence.tone
         bold = tone not in _QUIET
     return TailLine(entry.seq, entry.at_ms, glyph, glyph_tone, actor, text, tone, took_ms, entry.kind, bold)
 

@@ -82,17 +82,8 @@ class Metrics:
         scheme, _, token = (authorization or "").partition(" ")
         return scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(errors="replace"), self._token)
 
-    def begin(self) -> None:
-        """Count from now on.
-
-        Raises:
-            StoreError: If the file cannot be read.
-            CoreError: If its journal cannot be folded.
-        """
-        self.text()
-
     def text(self) -> str:
-        """Read what is new, and return everything.
+        """Read what is new, and return everything; what is counted, since the first call.
 
         Raises:
             StoreError: If the file cannot be read.

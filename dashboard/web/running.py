@@ -59,14 +59,7 @@ class CrowdingHandler:
             logging.getLogger(__name__).error("more connections than this process may have: others have to wait")
 
 
-def serve_until_signal(
-    terms: ServerOptions, port: int, context: ssl.SSLContext | None, token: str | None, listener: LinkListener
-) -> signal.Signals:
-    """As `run`, in an event loop of its own."""
-    return anyio.run(run, terms, port, context, token, listener)
-
-
-async def run(
+async def serve_until_signal(
     terms: ServerOptions, port: int, context: ssl.SSLContext | None, token: str | None, listener: LinkListener
 ) -> signal.Signals:
     """Serve until a signal, and return it.
@@ -95,7 +88,7 @@ async def run(
 
     metrics = None if token is None else Metrics(terms.db, token)
     if metrics is not None:
-        await anyio.to_thread.run_sync(metrics.begin)
+        await anyio.to_thread.run_sync(metrics.text)  # counts from now on
     server = WebServer(terms, metrics=metrics, signed_in=lambda where: listener.signed_in(where, link()))
     runner = await server.runner()
     await runner.setup()

@@ -306,10 +306,14 @@ class WebServer:
                 return UNKNOWN, str(error)
         return socket.close_code or WSCloseCode.OK, ""
 
-    async def _upload(self, request: web.Request) -> web.StreamResponse:
+    def _own_session(self, request: web.Request, tab: str) -> Session | None:
         login = self._login_of(request)
-        session, owner = self.sessions.get(request.query.get("tab", ""), (None, None))
-        if login is None or session is None or owner is not login:
+        session, owner = self.sessions.get(tab, (None, None))
+        return session if login is not None and owner is login else None
+
+    async def _upload(self, request: web.Request) -> web.StreamResponse:
+        session = self._own_session(request, request.query.get("tab", ""))
+        if session is None:
             return _line(401, "this tab is not signed in")
         if self._terms.role != "operator":
             return _line(403, "a viewer brings no archives; start the server with --role operator")
@@ -328,14 +332,13 @@ class WebServer:
         return web.Response(status=204)
 
     async def _download(self, request: web.Request) -> web.StreamResponse:
-        login = self._login_of(request)
         key = request.match_info["key"]
         try:
             metadata = await self.download_manager.get_download_metadata(key)
         except KeyError:
             return _line(404, "there is no such download, or it was taken already")
-        session, owner = self.sessions.get(metadata.app_service.app_service_id, (None, None))
-        if login is None or session is None or owner is not login:
+        session = self._own_session(request, metadata.app_service.app_service_id)
+        if session is None:
             return _line(401, "this tab is not signed in")
         if key not in session.downloads:
             return _line(404, "there is no such download, or it was taken already")

@@ -126,7 +126,7 @@ def test_what_is_appended_between_two_looks_is_counted(tmp_path: Path) -> None:
     db, work = tmp_path / "team.db", one_run_of_two()
     write_database(db, work.journal[:4])
     metrics = Metrics(db, "a-long-random-word")
-    metrics.begin()
+    metrics.text()
     write_database(db, work.journal[4:])
 
     assert ended(samples(metrics.text()), "chief", "done") >= 1

@@ -21,7 +21,7 @@ from anyio.lowlevel import checkpoint
 from textual_serve.download_manager import DownloadManager
 
 from dashboard.web.gate import HostNames
-from dashboard.web.running import CrowdingHandler, run
+from dashboard.web.running import CrowdingHandler, serve_until_signal
 from dashboard.web.server import ServerOptions
 from dashboard.web.session import PIECE_BYTES, WINDOW_BYTES, Launch, Session
 from tests.patience import PATIENCE_S
@@ -170,7 +170,7 @@ async def test_with_tls_a_connection_that_says_nothing_is_closed_too(db: Path, c
     context.load_cert_chain(*certificate)
     terms = ServerOptions(db=db, gate=HostNames("127.0.0.1", tls=True), silent_s=0.2)
     async with anyio.create_task_group() as group:
-        group.start_soon(run, terms, 0, context, None, told)
+        group.start_soon(serve_until_signal, terms, 0, context, None, told)
         await at_work.wait()
         port = urlsplit(told.link).port
         reader, writer = await asyncio.open_connection("127.0.0.1", port)

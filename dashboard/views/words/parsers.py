@@ -26,11 +26,15 @@ class LineQuestion(NamedTuple):
     about: Callable[[State, str, int], Sequence[Cell]]
     """From state, id and time in ms: the current value, and the effect of a change."""
     parse: Callable[[str, str, int], Command | None]
-    """From id, text and time in ms: the command, or None for an empty line; raises `Mistyped`."""
+    """From id, text and time in ms: the command, or None for a line that says nothing; raises `Mistyped`."""
     does: str = "Set it"
     """The label of the button."""
     keeps: bool = False
     """Whether the typed text is kept as a draft until the command is applied."""
+
+    def command(self, target_id: str, text: str, now_ms: int) -> Command | None:
+        """Return the command of a typed line, None for an empty one; raises `Mistyped`."""
+        return self.parse(target_id, text.strip(), now_ms) if text.strip() else None
 
 
 _LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)\s*([smhd]?)")
