@@ -37,7 +37,7 @@ def clean(text: str) -> str:
     if (text.isascii() and text.isprintable()) or _DRAWN(text):
         return text
     text = _EMOJI_SELECTOR.sub("", text)
-    return "".join(character if safe else _escaped(character) for character, safe in literal(text))
+    return "".join(character if safe else _escape_character(character) for character, safe in literal(text))
 
 
 def literal(text: str) -> Iterator[tuple[str, bool]]:
@@ -54,7 +54,7 @@ def clean_lines(text: str) -> list[str]:
     return [clean(line) for line in text.replace("\r\n", "\n").expandtabs(4).split("\n")]
 
 
-def _escaped(character: str) -> str:
+def _escape_character(character: str) -> str:
     if unicodedata.category(character) == "Zs":
         return " "
     code = ord(character)

@@ -325,7 +325,7 @@ class AttemptInterrupted(BaseException):
     """
 
 
-def first_of(error: BaseException) -> BaseException:
+def first_error(error: BaseException) -> BaseException:
     """Return the first error inside nested exception groups; any other error as it is."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

@@ -23,8 +23,8 @@ from store.errors import StoreError
 from store.journals.records import MAX_COMMAND_BYTES, CommandOutcome, CommandRow
 from store.journals.statements import (
     ANY_PENDING,
+    ASSIGN_COMMAND_IDS,
     COMMAND_OUTCOME,
-    NAME_COMMANDS,
     parse_command,
     pending_commands,
     put_commands,
@@ -161,15 +161,15 @@ class Inbox:
                     priority_kinds=priority_kinds,
                 )
             )
-            unnamed = [row[-1] for row in rows if parse_command(row) is None]
-            if unnamed and await self._assign_ids(unnamed):
+            unnamed_places = [row[-1] for row in rows if parse_command(row) is None]
+            if unnamed_places and await self._assign_ids(unnamed_places):
                 return await self.pending(limit, priority_kinds=priority_kinds)
         return [row for row in map(parse_command, rows) if row is not None]
 
     async def _assign_ids(self, places: list[int]) -> bool:
         """Give ids to rows without a valid one, so that they can be settled; False while a client holds the file."""
         try:
-            await self._execute(NAME_COMMANDS, (json.dumps(places),), patience_s=_SETTLE_PATIENCE_S)
+            await self._execute(ASSIGN_COMMAND_IDS, (json.dumps(places),), patience_s=_SETTLE_PATIENCE_S)
         except sqlite3.OperationalError as error:
             if not is_busy(error):
                 raise

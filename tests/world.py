@@ -48,7 +48,7 @@ from engine.core.signals import (
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
 from engine.core.step import step
-from engine.core.validation.records import checked
+from engine.core.validation.records import rebuild_checked
 
 LONG = "a text that is longer than what the state keeps inline, so that it is held by reference to the journal. " * 2
 
@@ -102,7 +102,7 @@ class World:
 
     def _granted(self, command: Command) -> dict[str, str]:
         try:
-            named = references_in_command(checked(command, command.type))
+            named = references_in_command(rebuild_checked(command, command.type))
         except BadValue:
             return {}
         return {one: self.code.get(one, "") for one in named if one not in self.untrusted}

@@ -7,7 +7,7 @@ from dashboard.actions.action import Action, ActionScreen, CommandLine, one_of, 
 from dashboard.deck.places import HOME, keys, places
 from dashboard.user.settings import settings_path_text
 from dashboard.user.theme import NAMES, THEMES
-from dashboard.user.typed_paths import path_typed
+from dashboard.user.typed_paths import expand_path
 from dashboard.views.header import program_line, shell_command
 from dashboard.views.inbox import place_of
 from dashboard.views.measures.digest import needs_person
@@ -67,7 +67,7 @@ def _export(screen: ActionScreen, line: CommandLine) -> None:
     elif path is None:
         screen.app.push_screen(dialogs.files.ExportDialog(screen.deck.path))
     elif screen.deck.access.has_local_access("a path; <export:x> sends the archive to the browser"):
-        screen.deck.files.export(path_typed(path))
+        screen.deck.files.export(expand_path(path))
 
 
 def _import(screen: ActionScreen, line: CommandLine) -> None:

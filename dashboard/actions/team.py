@@ -18,11 +18,11 @@ from dashboard.actions.action import (
     supervisors,
 )
 from dashboard.actions.bulk import confirm_bulk
-from dashboard.user.typed_paths import path_typed
+from dashboard.user.typed_paths import expand_path
 from dashboard.views.changes.bulk import plan_cancel
 from dashboard.views.changes.targets import Target, receiver
 from dashboard.views.drawing.facts import to_cells
-from dashboard.views.drawing.rows import Cell, labelled
+from dashboard.views.drawing.rows import Cell, labelled_cell
 from dashboard.views.facts.supervisor import alert_facts, hand_over_facts
 from dashboard.views.measures.limits import limit_facts
 from dashboard.views.words.amounts import pluralize
@@ -40,7 +40,7 @@ from dashboard.views.words.subcommands import Parameter, subcommand_of
 from engine.core import commands
 from engine.core.commands import Command
 from engine.core.errors import BadValue
-from engine.core.queries.targets import at, find_member
+from engine.core.queries.targets import find_member, id_target
 from engine.core.records.records import JsonValue
 from engine.core.specs.options import AGEING_S, BALANCES
 from engine.core.state import State
@@ -71,12 +71,12 @@ def _current_specialties(state: State, agent_id: str, _now_ms: int) -> Sequence[
     agent = state.agents.get(agent_id)
     able = ", ".join(state.spec_of(agent).specialties) if agent is not None else ""
     text = "its code and generation stay; tasks that ask for a new specialty may go to it at once"
-    return [labelled("now", able or "nothing is named"), Cell(text, "muted")]
+    return [labelled_cell("now", able or "nothing is named"), Cell(text, "muted")]
 
 
 def _capability_command(agent_id: str, text: str, _now_ms: int) -> Command | None:
     add, remove = _split_signed(split_words(text))
-    return commands.ChangeCapabilities(agent=at(agent_id), add=add, remove=remove) if add or remove else None
+    return commands.ChangeCapabilities(agent=id_target(agent_id), add=add, remove=remove) if add or remove else None
 
 
 def _split_signed(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -136,7 +136,7 @@ def _settings_command(supervisor_id: str, text: str, _now_ms: int) -> Command | 
         raise Mistyped(f"no setting {unknown!r}; there are {', '.join(SETTINGS)}")
     values = {SETTINGS[key].path: _parse_setting(key, value) for key, value in settings.items()}
     try:
-        return subcommand_of(commands.ChangeSupervisor).build({("supervisor",): at(supervisor_id), **values})
+        return subcommand_of(commands.ChangeSupervisor).build({("supervisor",): id_target(supervisor_id), **values})
     except BadValue as bad:
         raise Mistyped(bad.reason) from bad
 
@@ -296,7 +296,7 @@ def _add(screen: ActionScreen, line: CommandLine) -> None:
     if not screen.deck.access.has_local_access("a path; add agents in a shell: quarterdeck add"):
         return
     try:
-        spec_file = read_spec_file(file := path_typed(name))
+        spec_file = read_spec_file(file := expand_path(name))
     except TeamFileError as error:
         screen.deck.messages.warn(str(error).split("\n", 1)[0])
         return

@@ -18,7 +18,7 @@ from dashboard.actions.action import (
 from dashboard.actions.bulk import ask_line_for_marked, confirm_bulk
 from dashboard.views.changes.bulk import plan_retry
 from dashboard.views.changes.targets import Target
-from dashboard.views.drawing.rows import Cell, labelled
+from dashboard.views.drawing.rows import Cell, labelled_cell
 from dashboard.views.inbox import question_of
 from dashboard.views.words.absent import is_issued
 from dashboard.views.words.amounts import moment, remaining
@@ -26,7 +26,6 @@ from dashboard.views.words.parsers import LineQuestion, parse_deadline_s, parse_
 from engine.core.commands import Abort, Command, RetryWork, RevokeGrant, SetDeadline, SetPriority, Steer
 from engine.core.errors import Refused
 from engine.core.queries.money.budget import deadline_of
-from engine.core.queries.targets import at as at_id
 from engine.core.queries.targets import find_task, find_work, id_in
 from engine.core.queries.work.reach import work_reached_by
 from engine.core.specs.options import DEFAULT_PRIORITY
@@ -94,7 +93,7 @@ def _current_priority(state: State, target_id: str, _now_ms: int) -> Sequence[Ce
     subject = state.runs.get(target_id) or state.tasks.get(target_id)
     now = str(subject.priority) if subject is not None else "–"
     text = "0 goes first and may take slots from what is less urgent; 9 goes last, and rises while it waits"
-    return [labelled("now", f"{now}; {DEFAULT_PRIORITY} is usual"), Cell(text, "muted")]
+    return [labelled_cell("now", f"{now}; {DEFAULT_PRIORITY} is usual"), Cell(text, "muted")]
 
 
 def _current_deadline(state: State, target_id: str, now_ms: int) -> Sequence[Cell]:
@@ -103,7 +102,7 @@ def _current_deadline(state: State, target_id: str, now_ms: int) -> Sequence[Cel
         whose = "" if deadline.own else ", inherited"
         now = f"{moment(deadline.due_ms, now_ms)}, in {remaining(deadline.due_ms - now_ms)}{whose}"
     text = "at the deadline, waiting tasks are cancelled and attempts stop at their next step; what is done is kept"
-    return [labelled("now", now), Cell(text, "muted")]
+    return [labelled_cell("now", now), Cell(text, "muted")]
 
 
 PRIORITY = LineQuestion(
@@ -124,7 +123,7 @@ def _pending_messages(state: State, target_id: str, _now_ms: int) -> Sequence[Ce
     waiting = state.tasks[target_id].steers if target_id in state.tasks else {}
     text = "each conversation of it, and of all work below, hears it at its next turn; a crash does not lose it"
     text += "; a function hears it where it calls ctx.steers()"
-    return [Cell(text, "muted"), *(labelled("not heard", text) for text in waiting.values())]
+    return [Cell(text, "muted"), *(labelled_cell("not heard", text) for text in waiting.values())]
 
 
 STEER = LineQuestion(

@@ -456,7 +456,7 @@ class QuarterdeckApp(Deck):
 
     def on_key_passed(self, event: KeyPassed) -> None:
         """Release keys typed after a bound one; a line or dialog that it closed is gone by now."""
-        event.typed_in.passed(event)
+        event.typed_in.note_passed(event)
 
     def report_bug(self) -> None:
         """Report a bug of the dashboard in one line; the team keeps running."""

@@ -88,7 +88,7 @@ def main(args: Sequence[str] | None = None) -> int:
     try:
         with one_interrupt():
             check_packages()
-            return _invoked(words, settings)
+            return _invoke(words, settings)
     except BrokenPipeError:
         return _closed_pipe()
     except (KeyboardInterrupt, click.Abort):
@@ -101,7 +101,7 @@ def main(args: Sequence[str] | None = None) -> int:
         return _report_error(error, settings)
 
 
-def _invoked(words: list[str], settings: OutputSettings) -> int:
+def _invoke(words: list[str], settings: OutputSettings) -> int:
     if _COMPLETION in os.environ:
         quarterdeck.main(words, "quarterdeck", complete_var=_COMPLETION)
     # Not click's own `main`, which handles closed pipes and Ctrl-C in its own way.
@@ -117,9 +117,9 @@ def _invoked(words: list[str], settings: OutputSettings) -> int:
 def _report_error(error: Exception, settings: OutputSettings) -> int:
     failure = failure_of(error)
     if settings.chosen is not None and isinstance(error, CommandFailure):
-        from dashboard.cli.database import with_team  # loaded once a database is chosen
+        from dashboard.cli.database import add_team  # loaded once a database is chosen
 
-        failure = with_team(failure, settings.chosen)
+        failure = add_team(failure, settings.chosen)
     try:
         show_failure(failure, as_json=settings.json)
     except BrokenPipeError:

@@ -13,7 +13,7 @@ import click
 from dashboard.clean import clean
 from dashboard.cli.database import check_database, database_of, team_fields, team_in
 from dashboard.cli.printing.items import fields_of
-from dashboard.cli.printing.output import DONE, CommandFailure, emit, fail, quoted, say
+from dashboard.cli.printing.output import DONE, CommandFailure, emit, fail, quote_path, say
 from dashboard.cli.sending import perform
 from dashboard.cli.trust import allow_code, trust_list
 from dashboard.engines.process import bound_engine, is_alive
@@ -91,7 +91,7 @@ def import_(ctx: click.Context, file: Path, *, dry_run: bool, trust: bool) -> in
     text = f"✓ {outcome.summary}, applied at seq {outcome.seq:,} (team {team_in(db)})"
     emit(ctx, "import", _body(db, plan, dry_run=False), text)
     if plan.creates["runs"]:
-        db_option = f"--db {quoted(db)}"
+        db_option = f"--db {quote_path(db)}"
         say(f"its open runs are paused: quarterdeck runs --open {db_option}, then quarterdeck resume RUN {db_option}")
     return DONE
 
@@ -116,17 +116,17 @@ def _lines(file: Path, plan: ImportPlan) -> list[str]:
     lines = [f"{file} brings {describe_archive(plan.creates)}"]
     unasked = [reference for reference in plan.needs_trust if reference.startswith(UNASKED)]
     code = [reference for reference in plan.needs_trust if reference not in unasked]
-    lines += _listed("it calls code that is not trusted yet:", code)
-    lines += _listed("its agents call tools that nobody is asked about, whatever their authors say:", unasked)
+    lines += _titled_lines("it calls code that is not trusted yet:", code)
+    lines += _titled_lines("its agents call tools that nobody is asked about, whatever their authors say:", unasked)
     if plan.missing:
         lines.append(
             f"code of it that is neither in {plan.folder} nor installed: {', '.join(map(clean, plan.missing))}; "
             "its agents cannot work until it is there"
         )
-    lines += _listed("names that are in use:", plan.clashes)
-    lines += _listed("functions that exist only in the program that defined them; swap their agents:", plan.bound)
+    lines += _titled_lines("names that are in use:", plan.clashes)
+    lines += _titled_lines("functions that exist only in the program that defined them; swap their agents:", plan.bound)
     return lines
 
 
-def _listed(title: str, items: Sequence[str]) -> list[str]:
+def _titled_lines(title: str, items: Sequence[str]) -> list[str]:
     return [title, *(f"  {clean(item)}" for item in items)] if items else []

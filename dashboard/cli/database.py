@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from dashboard.clean import clean
-from dashboard.cli.printing.output import CommandFailure, OutputSettings, fail, is_interactive, is_json, quoted, say
+from dashboard.cli.printing.output import CommandFailure, OutputSettings, fail, is_interactive, is_json, quote_path, say
 from dashboard.engines.process import is_alive
 from dashboard.reading.databases import DatabaseInfo, databases, databases_in, folders_to_search
-from dashboard.user.typed_paths import path_typed
+from dashboard.user.typed_paths import expand_path
 from dashboard.views.words.amounts import pluralize
 from engine.core.errors import CoreError
 from engine.core.events import CommandApplied
@@ -28,7 +28,7 @@ from store.layout.files import Files
 if TYPE_CHECKING:
     from engine.teamfile import TeamFile
 
-VARIABLE = "QUARTERDECK_DB"
+DB_VARIABLE = "QUARTERDECK_DB"
 TEAM_FILE = "team.yaml"
 """A folder with a team file of this name means that team."""
 
@@ -41,7 +41,7 @@ def data_folder() -> Path:
         fail("no_home", "this user has no home folder", "set XDG_DATA_HOME or give --db")
 
 
-def made_data_folder() -> Path:
+def ensure_data_folder() -> Path:
     """Return the data folder, made where it was missing."""
     folder = data_folder()
     try:
@@ -57,7 +57,7 @@ def database_of(ctx: click.Context, *, changes: bool) -> Path:
     It is the one of `--db`, else of QUARTERDECK_DB, else of the current folder or the nearest folder above it, else the
     only one with an engine at work. With `changes` a person confirms the last choice.
     """
-    path = given_database(ctx) or _database_here()
+    path = explicit_database(ctx) or _database_here()
     if path is None:
         candidates = databases(data_folder())
         running = [database for database in candidates if database.alive]
@@ -69,12 +69,12 @@ def database_of(ctx: click.Context, *, changes: bool) -> Path:
     return path
 
 
-def given_database(ctx: click.Context) -> Path | None:
+def explicit_database(ctx: click.Context) -> Path | None:
     """Return the absolute path from `--db` or QUARTERDECK_DB, if either is given."""
     db = ctx.ensure_object(OutputSettings).db
-    if db is None and os.environ.get(VARIABLE):
-        db = Path(os.environ[VARIABLE])
-    return None if db is None else path_typed(db).absolute()
+    if db is None and os.environ.get(DB_VARIABLE):
+        db = Path(os.environ[DB_VARIABLE])
+    return None if db is None else expand_path(db).absolute()
 
 
 def database_of_file(team: Path) -> Path | None:
@@ -92,11 +92,11 @@ def team_file_here() -> Path:
 
 def team_database(ctx: click.Context, file: "TeamFile") -> Path:
     """Return the database of a team file, which may not exist yet. Files with equal team names have different ones."""
-    db = given_database(ctx) or database_of_file(file.path)
+    db = explicit_database(ctx) or database_of_file(file.path)
     if db is None:
         db = data_folder() / f"{file.name}-{path_digest(file.path)}.db"
         Files.of(db)
-        made_data_folder()
+        ensure_data_folder()
     check_database(db)
     ctx.ensure_object(OutputSettings).chosen = db
     return db
@@ -117,7 +117,7 @@ def path_digest(path: Path) -> str:
     return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:8]
 
 
-def with_team(failure: CommandFailure, db: Path) -> CommandFailure:
+def add_team(failure: CommandFailure, db: Path) -> CommandFailure:
     """Add the team of a database to a failure, except to wrong usage."""
     try:
         state = fold_file(db)
@@ -155,7 +155,7 @@ def _database_here() -> Path | None:
         if path is not None or (is_team and not ours):
             return path  # a team that was never started ends the search too: a folder above stands for another one
         if ours:
-            listed = [_listed(path) for path in ours]
+            listed = [_database_line(path) for path in ours]
             fail("which_database", f"{folder} holds {len(ours)} databases; say which with --db FILE:", details=listed)
     return None
 
@@ -167,7 +167,7 @@ def _confirm_only_team(ctx: click.Context, db: Path, *, changes: bool) -> None:
             say(f"the only team that is up: {team_in(db)} ({db})")
     elif not is_interactive():
         reason = f"no team was named, so nothing was changed; the only one that is up is {team_in(db)}"
-        fail("which_database", reason, f"to change it: --db {quoted(db)}")
+        fail("which_database", reason, f"to change it: --db {quote_path(db)}")
     else:
         click.confirm(f"No team was named. Change {clean(team_in(db))} ({clean(str(db))})?", abort=True, err=True)
 
@@ -175,16 +175,16 @@ def _confirm_only_team(ctx: click.Context, db: Path, *, changes: bool) -> None:
 def _fail_to_choose(running: list[DatabaseInfo], usable: list[DatabaseInfo]) -> NoReturn:
     file = next((path for folder in folders_to_search() if (path := folder / TEAM_FILE).is_file()), None)
     if file is not None and not running:
-        fail("never_up", f"the team of {file} was never started", f"start it: quarterdeck up {quoted(file)}")
+        fail("never_up", f"the team of {file} was never started", f"start it: quarterdeck up {quote_path(file)}")
     if not usable:
         hint = "see one at work: quarterdeck demo; or begin your own: quarterdeck init"
         fail("no_database", "there is no team yet", hint)
     reason = f"{pluralize(len(running), 'engine is', 'engines are')} at work" if running else "no engine is at work"
-    listed = [_listed(database.path, database.state) for database in (running or usable)]
+    listed = [_database_line(database.path, database.state) for database in (running or usable)]
     fail("which_database", f"{reason}; say which with --db FILE:", details=listed)
 
 
-def _listed(db: Path, *details: str) -> str:
+def _database_line(db: Path, *details: str) -> str:
     """Return one line for a list of databases to choose from."""
     return "  " + "  ".join(clean(text) for text in (str(db), *details, _origin(db)) if text)
 
@@ -194,7 +194,7 @@ def _origin(db: Path) -> str:
     try:
         with Reader(db) as reader:
             state = fold_from(reader)
-            first = events_of(reader.records(0, 1, kinds=("command_applied",)))
+            first_events = events_of(reader.records(0, 1, kinds=("command_applied",)))
     except (StoreError, CoreError):
         return ""
     if not state.roots:
@@ -202,5 +202,5 @@ def _origin(db: Path) -> str:
     name = f"team {team_in(db, state)}"
     if state.team is not None:
         return f"{name} of {state.team.path}"
-    made_by = [event.sender.partition(" ")[2] for event in first if isinstance(event, CommandApplied)]
+    made_by = [event.sender.partition(" ")[2] for event in first_events if isinstance(event, CommandApplied)]
     return f"{name}, made by {made_by[0]}" if made_by and made_by[0] else name

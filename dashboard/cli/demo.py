@@ -11,9 +11,9 @@ from pathlib import Path
 import click
 
 import dashboard.demo
-from dashboard.cli.database import check_database, given_database, made_data_folder, path_digest
+from dashboard.cli.database import check_database, ensure_data_folder, explicit_database, path_digest
 from dashboard.cli.engines.up import Launched, is_loaded, launch
-from dashboard.cli.printing.output import DONE, INTERRUPTED, OutputSettings, emit, fail, quoted, say
+from dashboard.cli.printing.output import DONE, INTERRUPTED, OutputSettings, emit, fail, quote_path, say
 from dashboard.cli.printing.progress import ProgressLine
 from dashboard.cli.run import finish, submit
 from dashboard.cli.screen import has_terminal, open_dashboard, reopen_commands, say_how_to_reopen
@@ -62,9 +62,9 @@ def demo(
         fail("usage", "give a folder or --stdlib, not both", "see: quarterdeck demo --help")
     settings = ctx.ensure_object(OutputSettings)
     source_folder, database_name = _folder(folder, stdlib=stdlib)
-    db = given_database(ctx)
+    db = explicit_database(ctx)
     if db is None:
-        db = made_data_folder() / "demo" / f"{database_name}.db"
+        db = ensure_data_folder() / "demo" / f"{database_name}.db"
         db.parent.mkdir(exist_ok=True, mode=0o700)
     check_database(db)
     opens_dashboard = not (detach or no_dashboard or settings.json or output is not None) and has_terminal()
@@ -83,7 +83,7 @@ def demo(
     progress = ProgressLine(db, run_id, every_s=0.2 if sys.stderr.isatty() else LINE_EVERY_S, always=True)
     status = finish(ctx, db, run_id, output, progress=progress)
     if status != INTERRUPTED:
-        say(f'the crew waits for the next request: quarterdeck run "audit …" --db {quoted(db)}')
+        say(f'the crew waits for the next request: quarterdeck run "audit …" --db {quote_path(db)}')
         say(*reopen_commands(db))
     return status
 
@@ -132,7 +132,7 @@ _EDITOR = """\
 def _folder(path: Path | None, *, stdlib: bool) -> tuple[Path, str]:
     """Return the folder to read, and what names its database."""
     if stdlib:
-        return made_data_folder() / "demo" / "stdlib", "stdlib"
+        return ensure_data_folder() / "demo" / "stdlib", "stdlib"
     folder = (path or Path()).resolve()
     if not folder.is_dir():
         fail("usage", f"{path} is not a folder", "name a folder of source code, or take --stdlib")

@@ -10,12 +10,12 @@ import click
 from dashboard.cli.database import database_of
 from dashboard.cli.printing.output import DONE, emit, fail
 from dashboard.cli.printing.times import seq_of
-from dashboard.user.typed_paths import exists, path_typed
+from dashboard.user.typed_paths import exists, expand_path
 from dashboard.views.changes.differences import MAX_SHOWN, difference_lines
 from dashboard.views.words.amounts import duration, pluralize
 from dashboard.views.words.amounts import moment as said_moment
 from engine.core.queries.differences import Difference
-from engine.core.records.records import names
+from engine.core.records.records import field_names
 from engine.errors import ImportRefused
 from engine.history.moments import Moment, compare_moments, open_moment
 from store.wall_clock import wall_ms
@@ -40,17 +40,17 @@ def diff(ctx: click.Context, a: str, b: str, *, show_all: bool) -> int:
     body = {
         "a": _side_item(moment),
         "b": _side_item(other),
-        "items": [{name: getattr(difference, name) for name in names(difference)} for difference in differences],
+        "items": [{name: getattr(difference, name) for name in field_names(difference)} for difference in differences],
     }
     emit(ctx, "diff", body, lambda: _format_diff(moment, other, differences, show_all=show_all))
     return DONE
 
 
 def _open_side(ctx: click.Context, side: str) -> AbstractContextManager[Moment]:
-    path, when = path_typed(side), ""
+    path, when = expand_path(side), ""
     if not exists(path) and "@" in side:
         named, _, when = side.rpartition("@")
-        path = path_typed(named) if named else database_of(ctx, changes=False)
+        path = expand_path(named) if named else database_of(ctx, changes=False)
     if not exists(path):
         fail("no_database", f"there is no file {str(path)!r}", "A and B are paths, or @SEQ")
     return open_moment(path, (lambda reader: seq_of(reader, when)) if when else None)

@@ -13,8 +13,8 @@ from typing import Literal
 import click
 
 from dashboard.clean import clean
-from dashboard.cli.database import data_folder, given_database
-from dashboard.cli.printing.output import DONE, WRONG_USAGE, emit, quoted
+from dashboard.cli.database import data_folder, explicit_database
+from dashboard.cli.printing.output import DONE, WRONG_USAGE, emit, quote_path
 from dashboard.cli.trust import trust_list
 from dashboard.reading.databases import DatabaseInfo, find_databases, inspect_database
 from dashboard.views.header import describe_standbys
@@ -58,7 +58,7 @@ class Finding:
 @click.pass_context
 def doctor(ctx: click.Context, *, verifying: bool) -> int:
     """Check this machine and the databases for problems."""
-    given_path = given_database(ctx)
+    given_path = explicit_database(ctx)
     databases = [inspect_database(given_path)] if given_path is not None else find_databases(data_folder())
     local_findings = [*_programs(), *_models(), *_folders(), *_worktrees(), *_tool_servers()]
     findings = [*local_findings, *_databases(databases, verifying=verifying)]
@@ -200,7 +200,9 @@ def _check_engine(database: DatabaseInfo) -> Finding:
         return Finding("fault", subject, f"engine {engine.pid} has no room to write: free some space, then it goes on")
     if engine.hung:
         return Finding(
-            "fault", subject, f"engine {engine.pid} hangs: quarterdeck engine --takeover --db {quoted(database.path)}"
+            "fault",
+            subject,
+            f"engine {engine.pid} hangs: quarterdeck engine --takeover --db {quote_path(database.path)}",
         )
     if engine.alive:
         return Finding("ok", subject, f"engine {engine.pid} is at work{waiting}")
@@ -208,7 +210,7 @@ def _check_engine(database: DatabaseInfo) -> Finding:
         return Finding(
             "note",
             subject,
-            f"engine {engine.pid} was killed; to continue: quarterdeck engine --db {quoted(database.path)}",
+            f"engine {engine.pid} was killed; to continue: quarterdeck engine --db {quote_path(database.path)}",
         )
     return Finding("ok", subject, "no engine; the last one stopped cleanly")
 
@@ -233,7 +235,7 @@ def _check_loss(path: Path) -> Iterator[Finding]:
     if loss.durability == "normal":
         yield Finding("note", f"{path} (end)", f"{text}; as durability normal allows after a power cut")
         return
-    accept = f"quarterdeck engine --accept-loss {loss.rows} --db {quoted(path)}"
+    accept = f"quarterdeck engine --accept-loss {loss.rows} --db {quote_path(path)}"
     hint = f"restore the file and its -wal from a copy, or: {accept}"
     yield Finding("fault", f"{path} (end)", f"{text}: {hint}")
 
@@ -263,7 +265,7 @@ def inbox_findings(database: DatabaseInfo) -> Iterator[Finding]:
         yield Finding(
             "note",
             f"{database.path}-inbox",
-            f"{text}; to carry them out: quarterdeck engine --db {quoted(database.path)}",
+            f"{text}; to carry them out: quarterdeck engine --db {quote_path(database.path)}",
         )
 
 

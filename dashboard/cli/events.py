@@ -60,7 +60,7 @@ class _EventQuery:
         matching_records = [record for record in records if self._matches(record)]
         if not self.search.event_filter:
             return matching_records
-        seqs = {entry.seq for entry in self.search.matching(reader, matching_records)}
+        seqs = {entry.seq for entry in self.search.matching_entries(reader, matching_records)}
         check_filter(self.search.event_filter)
         return [record for record in matching_records if record.seq in seqs]
 

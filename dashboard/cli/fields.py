@@ -53,7 +53,7 @@ def takes(command: type[Any], *names: str) -> Callable[[F], F]:
     return with_parameters
 
 
-def built(command: type[Any], values: Mapping[str, Any]) -> Command:
+def build_command(command: type[Any], values: Mapping[str, Any]) -> Command:
     """Return the command of the values of its arguments and options; what was not given stays at its default."""
     subcommand = subcommand_of(command)
     places = {parameter.path: _place(parameter) for parameter in subcommand.parameters}

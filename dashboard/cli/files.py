@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from dashboard.cli.database import team_file_here
-from dashboard.cli.printing.output import DONE, WRONG_USAGE, emit, fail, is_json, quoted, write_output
+from dashboard.cli.printing.output import DONE, WRONG_USAGE, emit, fail, is_json, quote_path, write_output
 from dashboard.cli.trust import allow, trust_list
 from engine.core.records.values import pluralize
 from engine.models.providers import find_keys, missing_key
@@ -75,7 +75,7 @@ def init(ctx: click.Context, folder: str, *, name: str, model: str | None, offli
             fail("unwritable", f"{where} cannot be written: {error.strerror}", "make room, or name another folder")
         raise
     body = {"folder": str(at.absolute()), "files": [str(path) for path in paths]}
-    cd_command = "" if at == Path() else f"cd {quoted(at)} && "
+    cd_command = "" if at == Path() else f"cd {quote_path(at)} && "
     if found_model is not None:
         body["model"] = found_model
     missing = missing_key(model, os.environ) if model is not None else None
@@ -207,7 +207,7 @@ def check_code(file: TeamFile) -> None:
     except (IndexError, ValueError, KeyError, TypeError):
         last_line = (process.stderr.splitlines() or ["it said nothing"])[-1]
         text = f"the code of {file.path} could not be looked at: {last_line}"
-        fail("code_failed", text, f"see: quarterdeck check {quoted(file.path)}")
+        fail("code_failed", text, f"see: quarterdeck check {quote_path(file.path)}")
     if problems:
         faults = [FileFault(problem["line"], problem["field"], problem["message"]) for problem in problems]
         raise TeamFileError(file.path, faults)

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from dashboard.cli.printing.output import OutputSettings, quoted
+from dashboard.cli.printing.output import OutputSettings, quote_path
 from dashboard.interrupts import no_interrupt_lost
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
@@ -150,7 +150,7 @@ def _setting(name: str, kind: Callable[[Any], Any]) -> Callable[[click.Context, 
 
 def _unknown(name: str) -> str:
     if name.endswith(".db"):
-        return f"there is no command {name!r}; to open a database: quarterdeck --db {quoted(name)}"
+        return f"there is no command {name!r}; to open a database: quarterdeck --db {quote_path(name)}"
     from difflib import get_close_matches  # only a wrong name needs it
 
     near = get_close_matches(name.lower(), COMMANDS, n=1, cutoff=0.5)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dashboard.cli.fields import built, takes
+from dashboard.cli.fields import build_command, takes
 from dashboard.cli.printing.output import REFUSED, fail
 from dashboard.cli.sending import Sending, change, plain
 from engine.core import commands
 from engine.core.commands import Command
 from engine.core.errors import Refused
-from engine.core.queries.targets import at, find_agent
+from engine.core.queries.targets import find_agent, id_target
 from engine.core.specs.spec import AgentSpec
 from engine.core.validation.bounds import NAME
 from engine.reading.folding import fold_file
@@ -152,7 +152,7 @@ def capability(**values: object) -> Command:
     """Change what AGENT is able to do, while it works."""
     if not values["add"] and not values["remove"]:
         fail("usage", "nothing to change", "say --add WORD or --remove WORD")
-    return built(commands.ChangeCapabilities, values)
+    return build_command(commands.ChangeCapabilities, values)
 
 
 @change("add", looks=True)
@@ -170,7 +170,7 @@ def add(sending: Callable[[], Sending], file: Path, *, under: str | None, trust:
     _ensure_granted(sending(), spec_file, trust=trust)
     if spec_file.team is not None:
         roots = fold_file(sending().path).roots
-        return commands.AddSupervisor(parent=under or (at(roots[0].id) if roots else None), team=spec_file.team)
+        return commands.AddSupervisor(parent=under or (id_target(roots[0].id) if roots else None), team=spec_file.team)
     return commands.AddAgent(supervisor=under, spec=spec_file.agents[0], also=spec_file.agents[1:])
 
 
@@ -198,7 +198,7 @@ def set_(**values: object) -> Command:
     """Change what SUPERVISOR allows; what is not named stays."""
     if all(value is None for name, value in values.items() if name != "supervisor"):
         fail("usage", "nothing to change", "see: quarterdeck set --help")
-    return built(commands.ChangeSupervisor, values)
+    return build_command(commands.ChangeSupervisor, values)
 
 
 pause = plain(commands.Pause)

@@ -16,7 +16,7 @@ from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.names import readable
 from engine.core.commands import Resume, SwapAgent
 from engine.core.errors import Refused
-from engine.core.queries.targets import at
+from engine.core.queries.targets import id_target
 from engine.core.records.records import JsonValue, copy_with
 from engine.core.records.values import as_text, preview
 from engine.history.comparing import Pair, side_by_side
@@ -89,8 +89,8 @@ def _fork_and_run(db: Path, run_id: str, *, model: str, task_id: str, key: str, 
     say(f"forked to {into} at seq {new_fork.at_seq:,}; {agent.name} goes on there with {model}")
     with bound_engine(into, folder=None if past.team is None else Path(past.team.folder)):
         if spec != state.spec_of(agent):
-            perform(into, SwapAgent(agent=at(agent.id), spec=spec), _WITHIN_S, silent=_SILENT)
-        perform(into, Resume(target=at(run_id)), _WITHIN_S, silent=_SILENT)
+            perform(into, SwapAgent(agent=id_target(agent.id), spec=spec), _WITHIN_S, silent=_SILENT)
+        perform(into, Resume(target=id_target(run_id)), _WITHIN_S, silent=_SILENT)
         return new_fork, await_run(into, run_id, ProgressLine(into, run_id, every_s=0.2))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from dashboard.cli.database import database_of, team_fields, team_in
-from dashboard.cli.fields import built, takes
+from dashboard.cli.fields import build_command, takes
 from dashboard.cli.printing.following import stream_run
 from dashboard.cli.printing.output import (
     DONE,
@@ -17,7 +17,7 @@ from dashboard.cli.printing.output import (
     emit,
     fail,
     is_json,
-    quoted,
+    quote_path,
     say,
     write_output,
 )
@@ -80,7 +80,7 @@ def run(
         fail("usage", "--continue continues the last conversation, and --conversation names one", "give one of them")
     values |= {"request": _read_request(request), "supervisor": supervisor}
     values |= {"conversation": _last_conversation(db, supervisor) if continues else conversation}
-    command = built(Submit, values)
+    command = build_command(Submit, values)
     _check_target(output)
     alive = is_alive(db)
     if queue and not alive:
@@ -90,14 +90,14 @@ def run(
             ctx,
             "outcome",
             body,
-            f"queued for team {body['team']}; it begins with: quarterdeck engine --db {quoted(db)}",
+            f"queued for team {body['team']}; it begins with: quarterdeck engine --db {quote_path(db)}",
         )
         return DONE
     if alive:
         return _submit_and_report(ctx, db, command, output, detach=detach, bound=False, follow=follow)
     state = fold_file(db)
     if detach:
-        hint = f"start one: quarterdeck engine --db {quoted(db)}; or leave it for the next one: --queue"
+        hint = f"start one: quarterdeck engine --db {quote_path(db)}; or leave it for the next one: --queue"
         fail("no_engine", "no engine is at work", hint, NO_ENGINE)
     if not state.supervisors:
         fail("no_team", f"{db} holds no team", "load one: quarterdeck up TEAM --db FILE")
@@ -117,7 +117,7 @@ def wait(ctx: click.Context, run_id: str, output: Path | None, *, follow: bool) 
     db, run_id = database_of(ctx, changes=False), id_in(run_id)
     _check_target(output)
     if end_of(db, run_id) is None and run_id in fold_file(db).runs and not is_alive(db):
-        hint = f"continue it with: quarterdeck engine --db {quoted(db)}"
+        hint = f"continue it with: quarterdeck engine --db {quote_path(db)}"
         fail("no_engine", f"run {run_id} is suspended, no engine is at work", hint, NO_ENGINE)
     follows = stream_run(db, run_id, as_json=is_json(ctx), quiet_until_now=True) if follow else None
     return finish(ctx, db, run_id, output, follows=follows)
@@ -147,7 +147,7 @@ def finish(
             run_end = await_run(db, run_id, progress)
     except KeyboardInterrupt:
         progress.end()
-        stopped = f"stopped; run {run_id} continues with: quarterdeck engine --db {quoted(db)}"
+        stopped = f"stopped; run {run_id} continues with: quarterdeck engine --db {quote_path(db)}"
         say(stopped if bound else still_running(run_id, db))
         return INTERRUPTED
     progress.end()
@@ -164,7 +164,7 @@ def write_end(ctx: click.Context, db: Path, run_end: RunEnd, output: Path | None
             output.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8", errors="backslashreplace")
         except OSError as error:
             problem = f"{run_of} is done, but {output} cannot be written ({error.strerror})"
-            fail("unwritable", problem, f"print its output: quarterdeck wait {run_end.run_id} --db {quoted(db)}")
+            fail("unwritable", problem, f"print its output: quarterdeck wait {run_end.run_id} --db {quote_path(db)}")
         suffix = f"; wrote {output}"
     if is_json(ctx):
         emit(ctx, "run", run_end.body() | team_fields(db), None)
@@ -192,7 +192,7 @@ def _submit_and_report(
 
 def still_running(run_id: str, db: Path) -> str:
     """Return the message for a caller that stops waiting."""
-    return f"still running: quarterdeck wait {run_id} --db {quoted(db)}"
+    return f"still running: quarterdeck wait {run_id} --db {quote_path(db)}"
 
 
 def submit(db: Path, command: Command) -> tuple[str, CommandReply]:
@@ -209,9 +209,9 @@ def submit(db: Path, command: Command) -> tuple[str, CommandReply]:
     except KeyboardInterrupt:
         # It may be in the inbox: wait a second for the outcome, which names the run.
         run_id = client.wait(command_id, 1.0).result.get("run_id") if command_id else None
-        say(still_running(str(run_id), db) if run_id else f"see its outcome: quarterdeck runs --db {quoted(db)}")
+        say(still_running(str(run_id), db) if run_id else f"see its outcome: quarterdeck runs --db {quote_path(db)}")
         raise click.exceptions.Exit(INTERRUPTED) from None
-    hint = f"it is queued, and begins when the engine answers: quarterdeck runs --db {quoted(db)}"
+    hint = f"it is queued, and begins when the engine answers: quarterdeck runs --db {quote_path(db)}"
     check_outcome(outcome, f"the engine did not answer within {ANSWER_WITHIN_S:.0f} s", hint)
     return str(outcome.result["run_id"]), outcome
 

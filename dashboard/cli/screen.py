@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.database import VARIABLE, database_of
-from dashboard.cli.printing.output import WRONG_USAGE, CommandFailure, OutputSettings, fail, quoted, say
+from dashboard.cli.database import DB_VARIABLE, database_of
+from dashboard.cli.printing.output import WRONG_USAGE, CommandFailure, OutputSettings, fail, quote_path, say
 from dashboard.engines.process import is_alive
 from dashboard.views.words.place import NoPlace
 from engine.platform.garbage import collect_rarely, keep_memory_small
@@ -63,12 +63,12 @@ def open_dashboard(
     if not has_terminal():
         dumb = os.environ.get("TERM", "") if is_at_terminal() else ""
         reason = f"nothing can be drawn on a terminal of TERM={dumb}" if dumb else "there is no terminal to draw on"
-        fail("no_terminal", reason, f"look with: quarterdeck ps --db {quoted(db)}")
+        fail("no_terminal", reason, f"look with: quarterdeck ps --db {quote_path(db)}")
     # Of two frames a sixtieth of a second apart the second is often the answer to a key, which would wait that long.
     os.environ.setdefault("TEXTUAL_FPS", "120")
     from dashboard.app.running import run_dashboard  # Textual, 0.3 s
 
-    collect_rarely(is_told=True)
+    collect_rarely(is_manual=True)
     sys.setswitchinterval(SWITCH_S)
     keep_memory_small()
     shown_paths = [db]
@@ -99,11 +99,11 @@ def say_how_to_reopen(db: Path, *, chosen_there: bool = False) -> None:
 
 def reopen_commands(db: Path) -> list[str]:
     """Return the commands that reopen a team, stop it, and select it in this shell."""
-    db_option = f"--db {quoted(db)}"
+    db_option = f"--db {quote_path(db)}"
     return [
         f"look:  quarterdeck {db_option}",
         f"stop:  quarterdeck stop {db_option}",
-        f"leave --db out after:  export {VARIABLE}={quoted(db)}",
+        f"leave --db out after:  export {DB_VARIABLE}={quote_path(db)}",
     ]
 
 

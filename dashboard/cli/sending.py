@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, TypeVar
 import click
 
 from dashboard.cli.database import database_of, team_fields
-from dashboard.cli.fields import built, takes
+from dashboard.cli.fields import build_command, takes
 from dashboard.cli.printing.items import fields_of
-from dashboard.cli.printing.output import DONE, NO_ENGINE, REFUSED, emit, fail, quoted
+from dashboard.cli.printing.output import DONE, NO_ENGINE, REFUSED, emit, fail, quote_path
 from dashboard.cli.printing.times import FiniteRange
 from dashboard.engines.process import is_alive
 from dashboard.interrupts import Stop
@@ -99,7 +99,7 @@ def plain(command: type[Any]) -> click.Command:
     """Make a subcommand of the words, the fields and the docstring of the command that it sends."""
 
     def build(**values: object) -> Command:
-        return built(command, values)
+        return build_command(command, values)
 
     build.__doc__ = command.__doc__
     return change(subcommand_of(command).word)(takes(command)(build))
@@ -113,7 +113,9 @@ def send_and_report(ctx: click.Context, sending: Sending, command: Command) -> i
     """Send a command, print its outcome, and return the exit status."""
     alive = is_alive(sending.path)
     if not alive and not sending.queue:
-        start = program_line(fold_file(sending.path)) or f"start one: quarterdeck engine --db {quoted(sending.path)}"
+        start = (
+            program_line(fold_file(sending.path)) or f"start one: quarterdeck engine --db {quote_path(sending.path)}"
+        )
         hint = f"{start}; or leave the command for the next one: --queue"
         fail("no_engine", "no engine answers, so nothing was changed", hint, NO_ENGINE)
     outcome = client_on(sending.path).perform(command, sending.timeout_s if alive else 0)

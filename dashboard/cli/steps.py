@@ -10,7 +10,7 @@ import click
 
 from dashboard.cli.database import database_of, team_fields
 from dashboard.cli.printing.items import Item, fields_of, usage_item
-from dashboard.cli.printing.output import DONE, TextTable, emit, fail, quoted, say
+from dashboard.cli.printing.output import DONE, TextTable, emit, fail, quote_path, say
 from dashboard.cli.printing.times import seq_of
 from dashboard.views.past import fork_moment
 from dashboard.views.words.amounts import duration, money, pluralize
@@ -100,7 +100,7 @@ def fork(ctx: click.Context, new: Path, *, at: str | None, step: str | None, out
     emit(ctx, "fork", body | {"path": str(new_fork.path)}, f"✓ forked to {new_fork.path} at {at_moment}: {text}")
     if new_fork.runs:
         run = next(iter(fold_file(new_fork.path).runs)) if new_fork.runs == 1 else "RUN"
-        db_option = f"--db {quoted(new_fork.path)}"
+        db_option = f"--db {quote_path(new_fork.path)}"
         say(f"continue: quarterdeck engine {db_option}, then: quarterdeck resume {run} {db_option}")
     return DONE
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dashboard.cli.database import data_folder
-from dashboard.cli.printing.output import REFUSED, TextTable, emit, fail, is_interactive, quoted, say
+from dashboard.cli.printing.output import REFUSED, TextTable, emit, fail, is_interactive, quote_path, say
 from dashboard.views.words.amounts import pluralize
 from engine.core.documents.document import references_in
 from engine.core.queries.team.code import UNASKED, is_imported
@@ -115,7 +115,7 @@ def _allow_database(ctx: click.Context, db: Path) -> None:
     state = fold_file(db)
     references = references_in(state)
     grant(trust_list(), references, state, db=db, path=db.resolve(), sha256="")
-    resume_command = f"quarterdeck resume AGENT --db {quoted(db)}"
+    resume_command = f"quarterdeck resume AGENT --db {quote_path(db)}"
     text = f"trusted what the agents of {db} use: {_describe_code(references, [])}; then: {resume_command}"
     emit(ctx, "trust", _body(db.resolve(), references, [], trusted=True), text)
 

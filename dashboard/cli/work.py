@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from dashboard.clean import clean
-from dashboard.cli.fields import built, takes
+from dashboard.cli.fields import build_command, takes
 from dashboard.cli.lists import read_team
 from dashboard.cli.printing.filtering import check_filter, filter_option
 from dashboard.cli.printing.items import fields_of
@@ -39,7 +39,7 @@ def _stop(command: type[Any]) -> click.Command:
         if not yes and is_interactive():
             target_text = clean(_describe_target(fold_file(sending().path), str(values["target"])))
             click.confirm(f"{word.capitalize()} {target_text}?", abort=True, err=True)
-        return built(command, values)
+        return build_command(command, values)
 
     build.__doc__ = command.__doc__
     ask = click.option("--yes", "-y", is_flag=True, help="Do not ask.")

@@ -46,13 +46,13 @@ class TeamFiles:
         from engine.archive import ArchiveError, plan_import  # needed only for imports
         from engine.trusted_code.trust import user_list
 
-        def looking() -> "ImportPlan | str":
+        def make_plan() -> "ImportPlan | str":
             try:
                 return plan_import(archive, self._path, user_list())
             except (ArchiveError, CoreError, StoreError, OSError) as error:
                 return str(error).split("\n", 1)[0]
 
-        self._background.run_in_thread(looking, receive, ())
+        self._background.run_in_thread(make_plan, receive, ())
 
     def ask_upload(self) -> None:
         """Ask the browser to upload a file."""

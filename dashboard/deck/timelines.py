@@ -34,14 +34,14 @@ def _read_page(reader: Reader, after_seq: int) -> tuple[list[Record], bool]:
     return records, len(outlines) < PAGE
 
 
-def read_all_lanes(reader: Reader, goes_on: Callable[[float], bool]) -> Lanes:
+def read_all_lanes(reader: Reader, should_continue: Callable[[float], bool]) -> Lanes:
     """Return the lanes of a whole journal.
 
     Args:
-        goes_on: Called with the progress, from 0 to 1; stops the reading by returning False.
+        should_continue: Called with the progress, from 0 to 1; stops the reading by returning False.
     """
     lanes, last_seq = Lanes(), reader.last_seq()
-    while goes_on(lanes.seq / max(1, last_seq)):
+    while should_continue(lanes.seq / max(1, last_seq)):
         records, is_last = _read_page(reader, lanes.seq)
         lanes.add_records(records)
         if is_last:
@@ -119,7 +119,7 @@ class TimelineHistory:
             self._catch_up(self.lanes.seq)
             return
 
-        def goes_on(share: float) -> bool:
+        def should_continue(share: float) -> bool:
             self.progress = share
             return not self._is_stopped
 
@@ -127,7 +127,9 @@ class TimelineHistory:
             self._reading, self.is_read, self.lanes = False, True, lanes
             self._changed()
 
-        self._deck.background.read(lambda reader: read_all_lanes(reader, goes_on), receive, failed=self._read_failed)
+        self._deck.background.read(
+            lambda reader: read_all_lanes(reader, should_continue), receive, failed=self._read_failed
+        )
 
     def _catch_up(self, after_seq: int) -> None:
         """Read the events that the feed no longer has, such as after a while on another screen."""
@@ -145,7 +147,7 @@ class TimelineHistory:
         """Allow another read at the next redraw."""
         self._reading, self._cache_key = False, None
 
-    def zoomed(self, begin: int, end: int, *, step_ms: float, follows: bool) -> Lanes:
+    def zoom_lanes(self, begin: int, end: int, *, step_ms: float, follows: bool) -> Lanes:
         """Return lanes with slots of at most `step_ms` if they were read, else the best ones so far.
 
         Args:
@@ -161,7 +163,7 @@ class TimelineHistory:
             zoomed_lanes = None
         if zoomed_lanes is not None and (
             zoomed_lanes.slot_ms <= step_ms
-            or zoomed_lanes.at(zoomed_lanes.last_ms) <= MAX_STRETCH_FACTOR * (end - begin)
+            or zoomed_lanes.position_at(zoomed_lanes.last_ms) <= MAX_STRETCH_FACTOR * (end - begin)
         ):
             return zoomed_lanes
         low, high = max(0, begin - margin), None if follows else end + margin

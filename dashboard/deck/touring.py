@@ -64,7 +64,7 @@ class Touring:
     def takes(self, action: str) -> bool:
         """Return whether the current step lets an action of the tour have its key."""
         step = self.current.step if self.current is not None else None
-        return step is not None and not (action == "leave_tour" and "escape" in step.takes)
+        return step is not None and not (action == "leave_tour" and "escape" in step.own_keys)
 
     def go_on(self) -> None:
         """Show the next step."""

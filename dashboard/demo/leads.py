@@ -23,7 +23,7 @@ from dashboard.demo.markdown import prose
 from dashboard.demo.report import report, sections_in
 from dashboard.demo.source import SourceRefused, read_bytes
 from dashboard.views.words.amounts import pluralize
-from engine.errors import DelegationFailed, first_of
+from engine.errors import DelegationFailed, first_error
 from engine.runtimes.functions.context import Context
 from engine.runtimes.functions.task import Task
 
@@ -84,7 +84,7 @@ class Survey:
                 for part in (*beside, *[lane] * LANES):
                     group.start_soon(part)
         except BaseExceptionGroup as errors:
-            raise first_of(errors) from None
+            raise first_error(errors) from None
 
     def _take(self, title: str, answer: Any) -> None:
         if isinstance(answer, DelegationFailed):

@@ -16,7 +16,7 @@ from dashboard.clean import clean
 from dashboard.deck.live_screen import is_on_top
 from dashboard.dialogs.dialog import Dialog, DialogText
 from dashboard.views import inbox
-from dashboard.views.drawing.rows import Cell, Choice, labelled
+from dashboard.views.drawing.rows import Cell, Choice, labelled_cell
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import pluralize
 from dashboard.widgets.fields import Picker
@@ -74,7 +74,7 @@ class AnswerDialog(Dialog):
             return self._ids[0]
         return f"{self._ids[0]}: about {inbox.subject_name(self.state, escalations[0])}"
 
-    def inside(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         escalations = self._open()
         self._kinds, self._options = {escalation.kind for escalation in escalations}, inbox.common_answers(escalations)
         yield DialogText(id="details")
@@ -169,7 +169,7 @@ class AnswerDialog(Dialog):
                 for escalation in similar_questions(view.state, escalations[0])
                 if escalation.id != escalations[0].id
             ]
-            lines.append(labelled("answers", f"{escalations[0].id}, and with it:", "strong"))
+            lines.append(labelled_cell("answers", f"{escalations[0].id}, and with it:", "strong"))
             lines += inbox.several_lines(view.state, others, view.recent, view.now_ms)
         return lines
 
@@ -183,7 +183,7 @@ class AnswerDialog(Dialog):
         for an_id in self._ids:
             was = inbox.find_settled(view.recent, an_id)
             text = was.describe(view.now_ms) if was is not None else "the question is no longer open"
-            cells.append(labelled(an_id, text, "attention"))
+            cells.append(labelled_cell(an_id, text, "attention"))
         self.text_of("details").show(cells)
         self.text_of("meanings").show_any([])
         for button in self.query(Button):

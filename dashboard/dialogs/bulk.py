@@ -51,7 +51,7 @@ class BulkDialog(Dialog):
     def button_label(self) -> str:
         return self._bulk.does
 
-    def inside(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         yield DialogText(id="details")
         if self._cancels:
             yield LineInput(placeholder="reason (default: cancelled by the operator)", id="reason")
@@ -110,7 +110,7 @@ class BulkLineDialog(BulkDialog):
     def title_line(self) -> str:
         return self._line.title.format(pluralize(len(self._targets), "marked row"))
 
-    def inside(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         yield LineInput(placeholder=self._line.placeholder, id="line")
         yield DialogText(id="details")
 

@@ -22,7 +22,7 @@ from textual.widgets.option_list import Option
 from dashboard.clean import clean
 from dashboard.deck.live_screen import LiveScreen, is_on_top, replay_keys, set_breakpoints
 from dashboard.views.changes.outcomes import Rehearsal, rehearse
-from dashboard.views.drawing.rows import Cell, labelled
+from dashboard.views.drawing.rows import Cell, labelled_cell
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.parsers import Mistyped
 from dashboard.widgets.bar import Bar
@@ -87,8 +87,8 @@ class Dialog(LiveScreen, ModalScreen[Answer]):
         view = self.deck.view
         rehearsal = rehearse(view.state, command, view.now_ms)
         self.show_problem(f"would be refused: {rehearsal.refusal}" if rehearsal.refusal else "")
-        lines = [labelled("would do", rehearsal.summary, "busy")] if rehearsal.summary else []
-        self.text_of("would").show_any([*lines, labelled("in a shell", shell, "muted")] if shell else lines)
+        lines = [labelled_cell("would do", rehearsal.summary, "busy")] if rehearsal.summary else []
+        self.text_of("would").show_any([*lines, labelled_cell("in a shell", shell, "muted")] if shell else lines)
         return rehearsal
 
     def title_line(self) -> str:
@@ -111,7 +111,7 @@ class Dialog(LiveScreen, ModalScreen[Answer]):
         elif self.draft_key in self.deck.drafts:
             self.deck.messages.say(f"refused: {outcome.reason or 'no reason given'}; the text is kept", "error")
 
-    def inside(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         """Yield the widgets between title and buttons."""
         yield DialogText(id="details")
 
@@ -247,8 +247,8 @@ class Confirm(Dialog):
     def button_label(self) -> str:
         return self._does
 
-    def inside(self) -> Iterable[Widget]:
-        yield from super().inside()
+    def compose_body(self) -> Iterable[Widget]:
+        yield from super().compose_body()
         yield DialogText(id="would")
 
     def begin(self) -> None:
@@ -272,8 +272,8 @@ class ConfirmCancel(Confirm):
         super().__init__(question, consequences, does, command)
         self._cancel = command
 
-    def inside(self) -> Iterable[Widget]:
-        yield from super().inside()
+    def compose_body(self) -> Iterable[Widget]:
+        yield from super().compose_body()
         yield LineInput(placeholder=f"why; else: {self._cancel.reason}", id="reason")
 
     def begin(self) -> None:
@@ -370,7 +370,7 @@ class Choices(Paged, OptionList):
 class ChoiceDialog(Dialog):
     """Choose an item of a list; its effect is shown below."""
 
-    def inside(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         yield DialogText(id="details")
         yield Choices(id="choices")
         yield DialogText(id="would")

@@ -4,14 +4,14 @@ from dashboard.dialogs.dialog import Answer
 from dashboard.dialogs.spec_editor import SpecEditor
 from dashboard.user.spec_text import Draft, fields_lost_in_text, text_of_agent, text_of_new
 from dashboard.views.changes.swaps import attempt_lines, describe_work, mode_lines
-from dashboard.views.drawing.rows import Cell, Choice, labelled
+from dashboard.views.drawing.rows import Cell, Choice, labelled_cell
 from dashboard.views.facts.spec_fields import spec_changes
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.keyed import fill_keys
 from dashboard.views.words.parsers import Mistyped
 from dashboard.widgets.fields import Picker
 from engine.core.commands import AddAgent, SwapAgent
-from engine.core.queries.targets import at, shortest_target
+from engine.core.queries.targets import id_target, shortest_target
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent
 
@@ -70,7 +70,7 @@ class EditDialog(SpecEditor):
 
     def command_of(self, spec: AgentSpec) -> Answer:
         mode = self.query_one("#mode", Picker).chosen or "drain"
-        return SwapAgent(agent=at(self._agent_id), spec=spec, mode=mode, generation=self._opened_on)
+        return SwapAgent(agent=id_target(self._agent_id), spec=spec, mode=mode, generation=self._opened_on)
 
     def preview(self, view: ViewState, spec: AgentSpec) -> list[Cell]:
         state, agent = view.state, view.state.agents.get(self._agent_id)
@@ -87,10 +87,10 @@ class EditDialog(SpecEditor):
         cells += spec_changes(state.spec_of(agent), spec) if not self.is_unchanged(spec) else []
         if spec.name != state.spec_of(agent).name:
             cells.append(Cell(f"the agent stays {agent.name}; {spec.name} is the name of its spec", "muted"))
-        cells += [labelled("its work", describe_work(agent, state)), labelled(mode, meaning[mode])]
+        cells += [labelled_cell("its work", describe_work(agent, state)), labelled_cell(mode, meaning[mode])]
         cells += attempt_lines(state, ids, mode)
         shell = f"quarterdeck swap {shortest_target(state, agent.id)} --with FILE --mode {mode}"
-        return [*cells, labelled("in a shell", shell, "muted")]
+        return [*cells, labelled_cell("in a shell", shell, "muted")]
 
     def update_view(self, view: ViewState) -> None:
         super().update_view(view)
@@ -132,8 +132,8 @@ class NewAgentDialog(SpecEditor):
         return self._begins
 
     def command_of(self, spec: AgentSpec) -> Answer:
-        return AddAgent(supervisor=at(self._supervisor_id), spec=spec)
+        return AddAgent(supervisor=id_target(self._supervisor_id), spec=spec)
 
     def preview(self, view: ViewState, spec: AgentSpec) -> list[Cell]:
         word = shortest_target(view.state, self._supervisor_id)
-        return [labelled("in a shell", f"quarterdeck add FILE --under {word}", "muted")]
+        return [labelled_cell("in a shell", f"quarterdeck add FILE --under {word}", "muted")]

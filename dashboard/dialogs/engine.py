@@ -70,7 +70,7 @@ class LeadingDialog(Dialog):
     def title_line(self) -> str:
         return "Hand over to the standby engine" if self._hands_over else "The leading engine"
 
-    def inside(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         yield DialogText(id="details")
         field = Field("grace", id="grace", text=self._grace or f"{GRACE_S:g}s", placeholder="2s")
         field.add_class("-first")

@@ -15,7 +15,7 @@ from textual.widgets import Input
 
 from dashboard.deck.live_screen import is_on_top
 from dashboard.dialogs.dialog import Answer, Dialog, DialogText
-from dashboard.user.typed_paths import path_typed
+from dashboard.user.typed_paths import expand_path
 from dashboard.views.changes.outcomes import plan_lines
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.words.amounts import file_stamp, pluralize
@@ -39,7 +39,7 @@ class ExportDialog(Dialog, ModalScreen[object]):
     def title_line(self) -> str:
         return "Export the whole state to an archive"
 
-    def inside(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         if not self.deck.access.in_browser:
             yield LineInput(str(self._suggested), id="path")
         yield DialogText(id="details")
@@ -63,7 +63,7 @@ class ExportDialog(Dialog, ModalScreen[object]):
             self.show_problem("write the path of the archive to make")
         elif is_on_top(self):
             self.app.pop_screen()
-            self.deck.files.export(path_typed(path))
+            self.deck.files.export(expand_path(path))
 
 
 class ImportDialog(Dialog):
@@ -85,7 +85,7 @@ class ImportDialog(Dialog):
     def title_line(self) -> str:
         return "Import an archive"
 
-    def inside(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         if not self.deck.access.in_browser:
             yield LineInput(self._path, placeholder="the archive, such as team.zip", id="path")
         yield DialogText(id="details")
@@ -102,7 +102,7 @@ class ImportDialog(Dialog):
     def _show_nothing(self) -> None:
         self.text_of("details").show([Cell("shows first what it would import; everything is imported paused", "muted")])
 
-    def received(self, path: str, name: str) -> None:
+    def plan_upload(self, path: str, name: str) -> None:
         """Plan the import of an uploaded archive."""
         self._path, self._display_name, self._plan = path, name, None
         self.show_problem("")
@@ -127,14 +127,14 @@ class ImportDialog(Dialog):
             else:
                 self.show_problem("write the path of an archive; State (9) lists those beside this team's file")
             return None
-        archive = str(path_typed(path).resolve())
+        archive = str(expand_path(path).resolve())
         if not self.deck.trust.trust_code(self._plan.references, Path(archive), self._plan.sha256):
             return None
         return ImportState(path=archive, sha256=self._plan.sha256)
 
     def _look_into(self, path: str) -> None:
         self._path = path
-        self.deck.files.plan_import(path_typed(path), partial(self._show, path))
+        self.deck.files.plan_import(expand_path(path), partial(self._show, path))
 
     def _show(self, path: str, outcome: "ImportPlan | str") -> None:
         if not self.is_attached or path != self._path:

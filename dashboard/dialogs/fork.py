@@ -12,8 +12,8 @@ from textual.widgets import Input
 
 from dashboard.deck.live_screen import is_on_top
 from dashboard.dialogs.dialog import Dialog, DialogText
-from dashboard.user.typed_paths import exists, path_typed
-from dashboard.views.drawing.rows import labelled
+from dashboard.user.typed_paths import exists, expand_path
+from dashboard.views.drawing.rows import labelled_cell
 from dashboard.views.past import fork_lines, fork_path, fork_shell
 from dashboard.views.view_state import ViewState
 from dashboard.widgets.typing import LineInput
@@ -32,7 +32,7 @@ class ForkDialog(Dialog, ModalScreen[object]):
     def title_line(self) -> str:
         return f"Fork at seq {self.deck.view.state.seq:,}"
 
-    def inside(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         yield DialogText(id="details")
         self._seq = self.deck.view.state.seq  # fixed when the dialog opens, because the team continues
         if not self.deck.access.in_browser:
@@ -49,12 +49,12 @@ class ForkDialog(Dialog, ModalScreen[object]):
     def update_view(self, view: ViewState) -> None:
         if self.deck.access.in_browser:
             name = fork_path(self._db, self._seq).name
-            self.text_of("would").show([labelled("saved as", f"{name}, by this browser", "muted")])
+            self.text_of("would").show([labelled_cell("saved as", f"{name}, by this browser", "muted")])
             return
         path = self.query_one(Input).value.strip()
-        is_taken = bool(path) and exists(path_typed(path))
+        is_taken = bool(path) and exists(expand_path(path))
         self.show_problem(f"a file exists at {path} already; write another name" if is_taken else "")
-        shell = [labelled("in a shell", fork_shell(self._db, str(path_typed(path)), self._seq), "muted")]
+        shell = [labelled_cell("in a shell", fork_shell(self._db, str(expand_path(path)), self._seq), "muted")]
         self.text_of("would").show(shell if path and not is_taken else [])
 
     def confirm(self) -> None:
@@ -65,6 +65,6 @@ class ForkDialog(Dialog, ModalScreen[object]):
                 self.deck.files.fork(fork_path(self._db, self._seq), self._seq)
             return
         path = self.query_one(Input).value.strip()
-        if path and is_on_top(self) and not exists(path_typed(path)):
+        if path and is_on_top(self) and not exists(expand_path(path)):
             self.app.pop_screen()
-            self.deck.files.fork(path_typed(path), self._seq)
+            self.deck.files.fork(expand_path(path), self._seq)

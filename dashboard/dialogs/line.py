@@ -34,7 +34,7 @@ class LineDialog(Dialog):
     def draft_text(self) -> str:
         return self.query_one(Input).value if self._line.keeps else ""
 
-    def inside(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         yield DialogText(id="details")
         text = self._text or self.deck.drafts.get(self.draft_key, "")
         yield LineInput(text, placeholder=self._line.placeholder, id="line", select_on_focus=False)

@@ -9,14 +9,14 @@ from dashboard.dialogs.dialog import ChoiceDialog
 from dashboard.views.changes.members import assignable_agents, describe_move, possible_parents
 from dashboard.views.changes.swaps import describe_work
 from dashboard.views.changes.targets import look_up_id, target_of
-from dashboard.views.drawing.rows import Cell, Choice, labelled
+from dashboard.views.drawing.rows import Cell, Choice, labelled_cell
 from dashboard.views.facts.task import waiting_reason
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.command_line import shell_line
 from dashboard.widgets.fields import Radio
 from engine.core.commands import Move, Reassign, RemoveMember
-from engine.core.queries.targets import at, find_agent, find_supervisor
+from engine.core.queries.targets import find_agent, find_supervisor, id_target
 from engine.core.state import Task
 
 MODES = (
@@ -55,7 +55,7 @@ class RemoveDialog(ChoiceDialog):
 
     def build_command(self) -> RemoveMember:
         mode = cast(Literal["drain", "requeue", "abort"], self.chosen)
-        return RemoveMember(target=at(self._agent_id), mode=mode)
+        return RemoveMember(target=id_target(self._agent_id), mode=mode)
 
 
 class MoveDialog(ChoiceDialog):
@@ -87,7 +87,9 @@ class MoveDialog(ChoiceDialog):
         self.rehearse(command, shell_line(state, command))
 
     def build_command(self) -> Move | None:
-        return Move(target=at(self._member_id), parent=at(self.chosen)) if self.chosen is not None else None
+        return (
+            Move(target=id_target(self._member_id), parent=id_target(self.chosen)) if self.chosen is not None else None
+        )
 
 
 class ReassignDialog(ChoiceDialog):
@@ -102,8 +104,8 @@ class ReassignDialog(ChoiceDialog):
     def title_line(self) -> str:
         return f"Reassign “{self.state.tasks[self._task_id].title}” to another agent"
 
-    def inside(self) -> Iterable[Widget]:
-        text, choices, would = super().inside()
+    def compose_body(self) -> Iterable[Widget]:
+        text, choices, would = super().compose_body()
         yield from (text, choices, Radio(id="when"), would)
 
     def begin(self) -> None:
@@ -121,7 +123,7 @@ class ReassignDialog(ChoiceDialog):
             self.show_problem("its run has ended")
             return
         self.query_one(Radio).display = task.attempt is not None
-        self.text_of("details").show([labelled("now", self._where(task, view))])
+        self.text_of("details").show([labelled_cell("now", self._where(task, view))])
         command = self.build_command()
         if command is None:
             self.show_problem("there is no other agent in the team")
@@ -140,4 +142,4 @@ class ReassignDialog(ChoiceDialog):
     def build_command(self) -> Reassign | None:
         task = self.state.tasks.get(self._task_id)
         now = self.query_one(Radio).chosen == "now" and task is not None and task.attempt is not None
-        return Reassign(task=self._task_id, agent=at(self.chosen), now=now) if self.chosen is not None else None
+        return Reassign(task=self._task_id, agent=id_target(self.chosen), now=now) if self.chosen is not None else None

@@ -16,7 +16,7 @@ from dashboard.views.words.parsers import Mistyped, parse_deadline_s, parse_limi
 from dashboard.widgets.fields import Field, Picker
 from dashboard.widgets.typing import LineInput
 from engine.core.commands import Submit, SwitchStrategy
-from engine.core.queries.targets import at, shortest_target
+from engine.core.queries.targets import id_target, shortest_target
 from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.supervisor.client import CommandReply
 
@@ -47,7 +47,7 @@ class RequestDialog(Dialog):
     def draft_text(self) -> str:
         return self._text("request")
 
-    def inside(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         draft, asks = self.deck.drafts.get(self.draft_key, ""), "what should be done?  enter sends it as it is"
         yield LineInput(draft, placeholder=asks, id="request", select_on_focus=False)
         yield Picker("to", id="to")
@@ -129,7 +129,7 @@ class RequestDialog(Dialog):
         if not mode or self._supervisor_id is None:
             return ""
         view = self.deck.view
-        command = SwitchStrategy(supervisor=at(self._supervisor_id), mode=mode, scope="new")
+        command = SwitchStrategy(supervisor=id_target(self._supervisor_id), mode=mode, scope="new")
         refusal = rehearse(view.state, command, view.now_ms).refusal
         return f"strategy {mode}: {refusal}" if refusal else ""
 
@@ -152,7 +152,7 @@ class RequestDialog(Dialog):
         deadline, conversation = self._text("deadline"), self.query_one("#conversation-field")
         return Submit(
             request=request,
-            supervisor=at(self._supervisor_id) if self._supervisor_id is not None else None,
+            supervisor=id_target(self._supervisor_id) if self._supervisor_id is not None else None,
             priority=priority if priority != DEFAULT_PRIORITY else None,
             deadline_s=parse_deadline_s(deadline, self.deck.view.now_ms) if deadline else None,
             limits=parse_limits(self._text("limits")),
@@ -168,7 +168,7 @@ class RequestDialog(Dialog):
         if not self._mode or self._supervisor_id is None or outcome.status == "refused":
             return
         if isinstance(run_id, str):
-            supervisor = at(self._supervisor_id)
+            supervisor = id_target(self._supervisor_id)
             self.deck.commands.send(SwitchStrategy(supervisor=supervisor, mode=self._mode, scope="run", run=run_id))
         else:
             self.deck.messages.say(

@@ -28,7 +28,7 @@ from dashboard.user.spec_text import (
     read_draft,
 )
 from dashboard.views.changes.outcomes import rehearse
-from dashboard.views.drawing.rows import Cell, labelled
+from dashboard.views.drawing.rows import Cell, labelled_cell
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.parsers import Mistyped
 from dashboard.widgets.fields import Picker
@@ -111,7 +111,7 @@ class SpecEditor(Dialog):
     def area(self) -> YamlArea:
         return self.query_one("#yaml", YamlArea)
 
-    def inside(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         with Container(id="columns"):
             yield YamlArea(self.deck.drafts.get(self.draft_key) or self.initial_text(), id="yaml")
             with Vertical(id="beside"):
@@ -176,14 +176,16 @@ class SpecEditor(Dialog):
             self.show_problem(self._unopened)
             return
         new = self._new_references()
-        code = [labelled("runs", ", ".join(new), "draining")] if new else []
+        code = [labelled_cell("runs", ", ".join(new), "draining")] if new else []
         self.text_of("preview").show_any([*code, *self.preview(view, spec)])
         if self.is_unchanged(spec):
             self.text_of("would").show_any([Cell("nothing is changed yet", "muted")])
             self.show_problem(self._unopened)
             return
         rehearsal = rehearse(view.state, command, view.now_ms)
-        self.text_of("would").show_any([labelled("would do", rehearsal.summary, "busy")] if rehearsal.summary else [])
+        self.text_of("would").show_any(
+            [labelled_cell("would do", rehearsal.summary, "busy")] if rehearsal.summary else []
+        )
         refused = f"would be refused: {rehearsal.refusal}" if rehearsal.refusal else ""
         self.show_problem(self._unopened or refused or self._consent.hint)
 

@@ -10,14 +10,14 @@ from textual.widgets import Input, OptionList
 
 from dashboard.dialogs.dialog import Answer, Choices, Dialog, DialogText
 from dashboard.views.changes import switching
-from dashboard.views.drawing.rows import Cell, labelled
+from dashboard.views.drawing.rows import Cell, labelled_cell
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.command_line import shell_line
 from dashboard.views.words.parsers import Mistyped, parse_settings, settings_line, split_words
 from dashboard.widgets.fields import Field, Picker
 from engine.core.commands import SwitchStrategy
 from engine.core.errors import Refused
-from engine.core.queries.targets import at
+from engine.core.queries.targets import id_target
 from engine.core.queries.team.strategies import known_strategies
 from engine.core.records.records import JsonValue
 from engine.core.state import Supervisor
@@ -64,7 +64,7 @@ class StrategyDialog(Dialog):
             return f"Strategy of {supervisor.name} in {run.id}, now {run.strategy}, joined by {supervisor.aggregation}"
         return f"Strategy of {supervisor.name}, now {supervisor.mode}, joined by {supervisor.aggregation}"
 
-    def inside(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         yield Choices(id="choices")
         yield Field("settings", id="settings", text=settings_line(self._settings))
         for name, label in (("lead", "lead"), ("join", "joined by"), ("aggregator", "aggregator")):
@@ -149,18 +149,18 @@ class StrategyDialog(Dialog):
         kind: Literal["run", "open", "new"] = "run" if run is not None else "new" if scope == "new" else "open"
         join = self.query_one("#join", Picker).chosen if mode in _JOINED else None
         return SwitchStrategy(
-            supervisor=at(self._supervisor_id),
+            supervisor=id_target(self._supervisor_id),
             mode=mode,
             aggregation=join or None,  # type: ignore[arg-type]
-            aggregator=self._picked("aggregator"),
-            lead=self._picked("lead"),
+            aggregator=self._picked_value("aggregator"),
+            lead=self._picked_value("lead"),
             settings=settings,
             preserve_agent_states=self.query_one("#preserve", Picker).chosen != "no",
             scope=kind,
             run=run,
         )
 
-    def _picked(self, name: str) -> str | None:
+    def _picked_value(self, name: str) -> str | None:
         picker = self.query_one(f"#{name}", Picker)
         return (picker.chosen or None) if picker.display else None
 
@@ -179,7 +179,7 @@ class StrategyDialog(Dialog):
         consequence.display = True
         consequence.show(switching.describe_switch(state, event))
         shell = shell_line(state, command)
-        self.text_of("shell").show_any([labelled("in a shell", shell, "muted")] if shell else [])
+        self.text_of("shell").show_any([labelled_cell("in a shell", shell, "muted")] if shell else [])
         change = event.groups[-1] if event.groups else None
         graphs.display = change is not None
         self.query_one("#preserve").display = change is not None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from textual.widget import Widget
 
 from dashboard.dialogs.dialog import Answer, Choices, Dialog, DialogText
-from dashboard.user.typed_paths import path_typed
+from dashboard.user.typed_paths import expand_path
 from dashboard.views.changes.outcomes import rehearse
 from dashboard.views.changes.swaps import (
     attempt_lines,
@@ -19,14 +19,14 @@ from dashboard.views.changes.swaps import (
     refusal_of,
     split_candidates,
 )
-from dashboard.views.drawing.rows import Cell, Choice, labelled
+from dashboard.views.drawing.rows import Cell, Choice, labelled_cell
 from dashboard.views.facts.spec_fields import spec_changes
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.parsers import Mistyped
 from dashboard.widgets.fields import Radio
 from engine.core.commands import Rollback, SwapAgent, SwapAgents
-from engine.core.queries.targets import at, shortest_target, shortest_targets
+from engine.core.queries.targets import id_target, shortest_target, shortest_targets
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, State
 
@@ -45,7 +45,7 @@ class SpecDialog(Dialog):
         self.generations: dict[str, int] = {}
         """Generation of each agent when the dialog was opened, which guards against concurrent swaps."""
 
-    def inside(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         yield DialogText(id="work")
         yield Radio(id="mode")
         yield DialogText(id="each")
@@ -74,13 +74,13 @@ class SpecDialog(Dialog):
         self.text_of("changes").show_any(spec_changes(state.spec_of(agents[0]), new) if new is not None else [])
         work = describe_work(agents[0], state) if len(agents) == 1 else _work_of(agents)
         history_cells = [
-            labelled("so far", describe_record(agent))
+            labelled_cell("so far", describe_record(agent))
             for agent in agents
             if len(agents) == 1 and agent.done + agent.failed
         ]
-        self.text_of("work").show([labelled("its work", work), *history_cells])
+        self.text_of("work").show([labelled_cell("its work", work), *history_cells])
         self.text_of("each").show_any(attempt_lines(state, ids, self.mode))
-        shell_cells = [labelled("in a shell", f"quarterdeck {shell} --mode {self.mode}", "muted")] if shell else []
+        shell_cells = [labelled_cell("in a shell", f"quarterdeck {shell} --mode {self.mode}", "muted")] if shell else []
         self.text_of("shell").show_any([*code, *shell_cells])
 
 
@@ -102,14 +102,14 @@ class SwapDialog(SpecDialog):
             return f"Swap {agents[0].name} (g{agents[0].generation} → g{agents[0].generation + 1})"
         return f"Swap {pluralize(len(agents), 'agent')} as one change: {', '.join(agent.name for agent in agents)}"
 
-    def inside(self) -> Iterable[Widget]:
+    def compose_body(self) -> Iterable[Widget]:
         yield Choices(id="choices")
-        yield from super().inside()
+        yield from super().compose_body()
 
     def begin(self) -> None:
         super().begin()
         if self._choice is not None and self._choice not in self.state.registry:
-            self._read_file(path_typed(self._choice))
+            self._read_file(expand_path(self._choice))
         self._offer()
         choices = self.query_one(Choices)
         if choices.option_count:
@@ -161,11 +161,11 @@ class SwapDialog(SpecDialog):
         code = []
         if self._file is not None and self._file.references and new is self._of_file:
             runs = f"runs {', '.join(self._file.references)}; swapping trusts it"
-            code.append(labelled("code", runs, "draining"))
+            code.append(labelled_cell("code", runs, "draining"))
         shell = ""
         if new is not None:
             named = shortest_targets(view.state)
-            using = shlex.quote(str(path_typed(self._choice or ""))) if new is self._of_file else new.name
+            using = shlex.quote(str(expand_path(self._choice or ""))) if new is self._of_file else new.name
             shell = f"swap {' '.join(named[agent.id] for agent in agents)} --with {using}"
         self.compare(view.state, new, shell, *code)
 
@@ -202,7 +202,9 @@ class SwapDialog(SpecDialog):
     def _swap_command(self, agent_id: str, new: AgentSpec) -> SwapAgent:
         spec, registered = (new, None) if new is self._of_file else (None, new.name)
         generation = self.generations.get(agent_id)
-        return SwapAgent(agent=at(agent_id), spec=spec, registered=registered, mode=self.mode, generation=generation)
+        return SwapAgent(
+            agent=id_target(agent_id), spec=spec, registered=registered, mode=self.mode, generation=generation
+        )
 
 
 class RollbackDialog(SpecDialog):
@@ -234,7 +236,7 @@ class RollbackDialog(SpecDialog):
 
     def build_command(self) -> Rollback:
         agent_id = self._agent_ids[0]
-        return Rollback(agent=at(agent_id), mode=self.mode, generation=self.generations.get(agent_id))
+        return Rollback(agent=id_target(agent_id), mode=self.mode, generation=self.generations.get(agent_id))
 
 
 def _work_of(agents: Sequence[Agent]) -> str:

@@ -94,7 +94,9 @@ class RecentEvents:
 
         names = self._screen.deck.feed.names
         self._screen.deck.background.read(
-            lambda reader: read_agent_events(reader, names, agent_id, seq, goes_on=lambda: agent_id == self._agent_id),
+            lambda reader: read_agent_events(
+                reader, names, agent_id, seq, should_continue=lambda: agent_id == self._agent_id
+            ),
             receive,
             failed=self._not_read,
         )
@@ -106,15 +108,15 @@ class RecentEvents:
 
 
 def read_agent_events(
-    reader: Reader, names: Names, agent_id: str, seq: int, *, goes_on: Callable[[], bool] = lambda: True
+    reader: Reader, names: Names, agent_id: str, seq: int, *, should_continue: Callable[[], bool] = lambda: True
 ) -> list[Entry]:
     """Return the newest events of an agent up to one, about `ENOUGH` of them, the newest last.
 
-    Nothing finds them but walking, which takes seconds in a long journal: it ends once `goes_on` says so.
+    Nothing finds them but walking, which takes seconds in a long journal: it ends once `should_continue` says so.
     """
     entries: list[Entry] = []
     decoded_bytes = 0
-    while seq > 0 and len(entries) < ENOUGH_EVENTS and decoded_bytes < MAX_DECODED_BYTES and goes_on():
+    while seq > 0 and len(entries) < ENOUGH_EVENTS and decoded_bytes < MAX_DECODED_BYTES and should_continue():
         low = max(0, seq - WALKED_AT_ONCE)
         records = reader.records_before(seq + 1, AT_ONCE, after_seq=low, agent_id=agent_id)
         entries = [*entries_of(reader, records, names), *entries]

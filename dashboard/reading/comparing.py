@@ -7,7 +7,7 @@ import shlex
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
-from dashboard.user.typed_paths import exists, path_typed
+from dashboard.user.typed_paths import exists, expand_path
 from dashboard.views.changes.compared import Comparison, Side
 from dashboard.views.words.parsers import Mistyped, Seq, parse_moment
 from store import Reader
@@ -65,10 +65,10 @@ def _open_side(db: Path, name: str, now_ms: int) -> AbstractContextManager:  # t
 
     path, when = db, name
     if is_path(name):
-        path, when = path_typed(name), ""
+        path, when = expand_path(name), ""
         if not exists(path) and "@" in name:
             named, _, when = name.rpartition("@")
-            path = path_typed(named)
+            path = expand_path(named)
         if not exists(path):
             raise Mistyped(f"there is no file {str(path)!r}")
     if not when:

@@ -19,8 +19,8 @@ from engine.reading.folding import end_events_of, events_of
 from store import Reader, Record
 from store.journals.statements import Conditions
 
-PAGE = 500
-ENDS = 200
+PAGE_SIZE = 500
+MAX_RUN_ENDS = 200
 """Maximum ends of runs that are searched for titles; if more mention a word, every event is decoded."""
 MAX_DECODED_EVENTS = 10_000
 """Events that are decoded before the results so far are returned: a tenth of a second."""
@@ -46,21 +46,21 @@ class SearchQuery:
         if word not in self.ended_ids:
             # As the journal encodes it; the journal folds the case of ASCII letters only.
             spelled = json.dumps(word, ensure_ascii=False)[1:-1] if word.isascii() else None
-            ends = reader.records(0, ENDS, kinds={"run_finished"}, contains=spelled)
+            ends = reader.records(0, MAX_RUN_ENDS, kinds={"run_finished"}, contains=spelled)
             titles = [event.titles for event in events_of(ends) if isinstance(event, RunFinished)]
             named = {an_id for run_titles in titles for an_id, title in run_titles.items() if word in title.casefold()}
-            self.ended_ids[word] = None if len(ends) == ENDS else named
+            self.ended_ids[word] = None if len(ends) == MAX_RUN_ENDS else named
         ended_ids = self.ended_ids[word]
         return None if ended_ids is None else {*self.names.ids_of(word), *ended_ids}
 
-    def matching(self, reader: Reader, records: list[Record]) -> list[Entry]:
+    def matching_entries(self, reader: Reader, records: list[Record]) -> list[Entry]:
         """Return the entries that pass; if an expression takes too long, set the filter's `fault` and return none."""
         self.names.learn(end_events_of(reader, self.names.unknown(records)))
         try:
-            few = prefilter(records, self.event_filter, self.names)
+            candidates = prefilter(records, self.event_filter, self.names)
             return [
                 entry
-                for record, entry in zip(few, entries_of(reader, few, self.names), strict=True)
+                for record, entry in zip(candidates, entries_of(reader, candidates, self.names), strict=True)
                 if self.event_filter.passes(EventSubject(record, entry.event, self.names, self.state))
             ]
         except FilterError as error:
@@ -72,9 +72,9 @@ def search_before(reader: Reader, seq: int, query: SearchQuery, *, limit: int = 
     """Return the newest passing events before `seq`, and how far back they are known: at least `limit`, or all."""
 
     def page(at: int, conditions: Conditions) -> list[Record]:
-        return reader.records_before(at, PAGE, **conditions)
+        return reader.records_before(at, PAGE_SIZE, **conditions)
 
-    return _search(reader, seq, query, limit, page, back=True)
+    return _search(reader, seq, query, limit, page, is_backward=True)
 
 
 def search_after(reader: Reader, seq: int, query: SearchQuery, *, limit: int = BLOCK) -> Search:
@@ -82,9 +82,9 @@ def search_after(reader: Reader, seq: int, query: SearchQuery, *, limit: int = B
     last_seq = reader.last_seq()
 
     def page(at: int, conditions: Conditions) -> list[Record]:
-        return reader.records(at, PAGE, **conditions)
+        return reader.records(at, PAGE_SIZE, **conditions)
 
-    search = _search(reader, seq, query, limit, page, back=False)
+    search = _search(reader, seq, query, limit, page, is_backward=False)
     return search._replace(seq=max(last_seq, search.seq)) if search.complete else search
 
 
@@ -95,15 +95,15 @@ def _search(
     limit: int,
     page: Callable[[int, Conditions], list[Record]],
     *,
-    back: bool,
+    is_backward: bool,
 ) -> Search:
-    conditions, looked_at = query.conditions(reader), 0
+    conditions, decoded_count = query.conditions(reader), 0
     search = Search([], seq, complete=bool(query.event_filter.fault))
-    while not search.complete and len(search.entries) < limit and looked_at < MAX_DECODED_EVENTS:
+    while not search.complete and len(search.entries) < limit and decoded_count < MAX_DECODED_EVENTS:
         records = page(search.seq, conditions)
-        passing = query.matching(reader, records)
-        looked_at += len(records)
-        entries = passing + search.entries if back else search.entries + passing
-        reached = search.seq if not records else records[0].seq if back else records[-1].seq
-        search = Search(entries, reached, complete=len(records) < PAGE or bool(query.event_filter.fault))
+        passing = query.matching_entries(reader, records)
+        decoded_count += len(records)
+        entries = passing + search.entries if is_backward else search.entries + passing
+        reached = search.seq if not records else records[0].seq if is_backward else records[-1].seq
+        search = Search(entries, reached, complete=len(records) < PAGE_SIZE or bool(query.event_filter.fault))
     return search

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from dashboard.views.drawing.rows import Cell, labelled
+from dashboard.views.drawing.rows import Cell, labelled_cell
 from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.names import readable
 from engine.core.errors import CoreError
@@ -44,7 +44,7 @@ def replay_cells(db: Path, run_id: str) -> list[Cell]:
         return [Cell(f"{run_id} cannot be replayed: {error}", "error")]
     cells = [Cell(describe_replay(result), "done" if result.differs is None else "warn"), _BLANK]
     if (difference := result.differs) is not None:
-        cells += [labelled("task", difference.task_id), labelled("step", difference.step), _BLANK]
+        cells += [labelled_cell("task", difference.task_id), labelled_cell("step", difference.step), _BLANK]
         for title, value in (("WAS", difference.was), ("NOW", difference.now)):
             cells += [Cell(title, "muted"), Cell("nothing" if value is None else readable(value)), _BLANK]
     shell = f"quarterdeck replay {run_id} --db {shlex.quote(str(db))}"

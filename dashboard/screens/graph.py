@@ -235,7 +235,7 @@ class GraphScreen(BoardScreen):
 
     def on_board_pressed(self, event: Board.Pressed) -> None:
         """Put the cursor on the box; a double click opens it."""
-        node_id = self._drawing.at(event.x, event.y - 1)
+        node_id = self._drawing.node_at(event.x, event.y - 1)
         if node_id is not None:
             again = event.again and node_id == self._selected
             self._selected = node_id

@@ -134,18 +134,18 @@ class TimelineScreen(BoardScreen):
         self._lane = max(0, min(self._lane, len(self._rows) - 1))
         past_ms = view.now_ms if view.past is not None else None
         cursor_ms = next((at for at in (self._cursor_ms, past_ms) if at is not None), end_ms)
-        cursor = lanes.at(cursor_ms)
+        cursor = lanes.position_at(cursor_ms)
         viewport = TimelineView(
             state=view.state,
             rows=self._rows,
-            begin=lanes.at(begin_ms),
-            end=lanes.at(end_ms),
+            begin=lanes.position_at(begin_ms),
+            end=lanes.position_at(end_ms),
             cursor=cursor,
             lane=self._lane,
             unfolded=self._unfolded,
             busy_of=view.counts.busy_of,
             titles=_titles(view, lanes),
-            shown_until=None if past_ms is None else lanes.at(past_ms),
+            shown_until=None if past_ms is None else lanes.position_at(past_ms),
         )
         self._drawing = draw_timeline(lanes, viewport, width=width, height=room)
         lines = list(self._drawing.lines)
@@ -153,14 +153,14 @@ class TimelineScreen(BoardScreen):
             self._read_cursor_events(view, lanes, cursor)
             row = self._rows[self._lane] if self._rows else None
             # The lanes of a part have truncated attempts.
-            remembered_lanes = whole if whole.remembers(whole.at(cursor_ms)) else lanes
+            remembered_lanes = whole if whole.remembers(whole.position_at(cursor_ms)) else lanes
             lines += moment_lines(
                 remembered_lanes,
                 row.id if row else "",
                 row.name if row else "",
                 self._cursor_entries,
                 view.names,
-                at=remembered_lanes.at(cursor_ms),
+                at=remembered_lanes.position_at(cursor_ms),
                 step_ms=self._drawing.axis.step,
                 width=width,
                 height=text_height,
@@ -173,7 +173,7 @@ class TimelineScreen(BoardScreen):
         if self._span_ms is None:
             return self._history.lanes.first_ms, end_ms
         lanes = self._history.lanes
-        return lanes.moment(max(0, lanes.at(end_ms) - self._span_ms)), end_ms
+        return lanes.moment(max(0, lanes.position_at(end_ms) - self._span_ms)), end_ms
 
     def _visible_lanes(self) -> Lanes:
         """Return the lanes to draw; zoomed in, with smaller slots."""
@@ -183,7 +183,9 @@ class TimelineScreen(BoardScreen):
             return lanes
         begin_ms, end_ms = self._stretch(max(lanes.last_ms, self._end_ms or 0))
         step_ms = span_ms / max(20, self.board.size.width - LABEL_COLUMNS)
-        return history.zoomed(lanes.at(begin_ms), lanes.at(end_ms), step_ms=step_ms, follows=self._end_ms is None)
+        return history.zoom_lanes(
+            lanes.position_at(begin_ms), lanes.position_at(end_ms), step_ms=step_ms, follows=self._end_ms is None
+        )
 
     def _read_cursor_events(self, view: ViewState, lanes: Lanes, cursor: int) -> None:
         """Read the events at the cursor, of its lane."""
@@ -244,7 +246,7 @@ class TimelineScreen(BoardScreen):
         assert self._drawing is not None
         axis = self._drawing.axis
         lanes = self._visible_lanes()
-        at = lanes.at(self._cursor_ms) if self._cursor_ms is not None else axis.columns[-1].end
+        at = lanes.position_at(self._cursor_ms) if self._cursor_ms is not None else axis.columns[-1].end
         column = axis.column_of(at)
         return len(axis.columns) - 1 if column is None else column
 
@@ -281,13 +283,13 @@ class TimelineScreen(BoardScreen):
         lanes = self._history.lanes
         if lanes.is_empty:
             return
-        whole = lanes.at(lanes.last_ms)
+        whole = lanes.position_at(lanes.last_ms)
         span = int((whole if self._span_ms is None else self._span_ms) * by)
         self._span_ms = None if span >= whole else max(MIN_SPAN_MS, span)
         if self._span_ms is None or self._cursor_ms is None:
             self._end_ms = None
         else:
-            end = lanes.at(self._cursor_ms) + self._span_ms // 2
+            end = lanes.position_at(self._cursor_ms) + self._span_ms // 2
             self._end_ms = None if end >= whole else lanes.moment(end)
         self.again()
 

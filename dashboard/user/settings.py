@@ -104,13 +104,13 @@ def read_settings(path: Path | None, actions: Mapping[str, str]) -> Settings:
     except (FileNotFoundError, NotADirectoryError):
         return Settings()
     except (OSError, UnicodeDecodeError) as error:
-        return Settings(problem=_ignored(path, error))
+        return Settings(problem=_ignored_notice(path, error))
     import tomllib  # needed only with a file
 
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        return Settings(problem=_ignored(path, error))
+        return Settings(problem=_ignored_notice(path, error))
     choices, wrong = _choices(document)
     keys, about_keys = _keys(document.get("keys", {}), actions)
     wrong += about_keys
@@ -118,7 +118,7 @@ def read_settings(path: Path | None, actions: Mapping[str, str]) -> Settings:
     return Settings(choices["theme"], choices["motion"], choices["call"], keys, about)
 
 
-def _ignored(path: Path, error: Exception) -> str:
+def _ignored_notice(path: Path, error: Exception) -> str:
     why = error.strerror if isinstance(error, OSError) else None
     return f"{path} is ignored: {clean(why or str(error))}"
 

@@ -105,11 +105,11 @@ def text_of_new(state: State, supervisor_id: str) -> str:
     members = supervisor.members if supervisor is not None else ()
     agents = [state.agents[member_id] for member_id in members if member_id in state.agents]
     names = {agent.name for agent in state.agents.values()}
-    name = next(candidate for number in range(1, len(names) + 2) if (candidate := _numbered(number)) not in names)
+    name = next(candidate for number in range(1, len(names) + 2) if (candidate := _newcomer_name(number)) not in names)
     if not agents:
         return _EXAMPLE.replace("newcomer", name)
     return agent_yaml(copy_with(state.spec_of(agents[-1]), name=name))
 
 
-def _numbered(number: int) -> str:
+def _newcomer_name(number: int) -> str:
     return "newcomer" if number == 1 else f"newcomer-{number}"

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 
-def path_typed(text: str | Path) -> Path:
+def expand_path(text: str | Path) -> Path:
     """Return the path of a text; a leading `~` is expanded if possible."""
     path = Path(text)
     try:

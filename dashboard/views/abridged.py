@@ -5,7 +5,7 @@ abridged events gives the same state.
 """
 
 from engine.core.events import Delegated, Event
-from engine.core.records.records import JsonValue, copy_with, names
+from engine.core.records.records import JsonValue, copy_with, field_names
 
 LARGE_BYTES = 100_000
 """Events with a longer body are abridged."""
@@ -20,7 +20,7 @@ def abridge(event: Event) -> Event:
     if isinstance(event, Delegated):
         children = [copy_with(child, input=_Abridger().abridge(child.input)) for child in event.children]
         return copy_with(event, children=children)
-    values = {name: _Abridger().abridge(getattr(event, name)) for name in _VALUES if name in names(event)}
+    values = {name: _Abridger().abridge(getattr(event, name)) for name in _VALUES if name in field_names(event)}
     return copy_with(event, **values)
 
 

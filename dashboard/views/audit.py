@@ -12,7 +12,7 @@ from dashboard.views.drawing.rows import (
     Column,
     Listing,
     empty_message,
-    labelled,
+    labelled_cell,
     make_cells,
     matches,
     visible_columns,
@@ -136,15 +136,18 @@ def describe_change(
     event = entry.event
     assert isinstance(event, CommandApplied | CommandRefused)
     when = f"{moment(entry.at_ms, now_ms)}, seq {entry.seq:,}"
-    cells = [labelled("sent", f"by {event.sender or 'an unknown sender'}, {event.role}, at {when}")]
+    cells = [labelled_cell("sent", f"by {event.sender or 'an unknown sender'}, {event.role}, at {when}")]
     if isinstance(event, CommandApplied):
         command_text = command_line(event.command, event.args) or describe_command(event.command, event.args)
         lacks = describe_omissions(event.command, event.args)
-        cells += [labelled("not in it", lacks, "warn")] if lacks else []
-        cells += [labelled("outcome", f"✓ {event.summary}", "done"), _undo_cell(event, entries, state)]
+        cells += [labelled_cell("not in it", lacks, "warn")] if lacks else []
+        cells += [labelled_cell("outcome", f"✓ {event.summary}", "done"), _undo_cell(event, entries, state)]
     else:
         command_text = event.command.replace("_", " ")
-        cells += [labelled("outcome", f"✕ refused: {event.reason}", "error"), labelled("undo", "it changed nothing")]
+        cells += [
+            labelled_cell("outcome", f"✕ refused: {event.reason}", "error"),
+            labelled_cell("undo", "it changed nothing"),
+        ]
     lines = [*labelled_paragraphs([Cell(command_text, "strong")], width), *labelled_paragraphs(cells, width)]
     lines.append(hairline("EVENTS WITH IT", width))
     # In the past, hide events after the moment shown, which may include events of the command itself.
@@ -167,15 +170,15 @@ def _undo_cell(event: CommandApplied, entries: Sequence[Entry], state: State) ->
     """Return whether a command can be undone, and how."""
     for entry in entries:
         if isinstance(entry.event, CommandUndone) and entry.event.command_id == event.command_id:
-            return labelled("undo", f"↶ undone at seq {entry.seq:,}", "paused")
+            return labelled_cell("undo", f"↶ undone at seq {entry.seq:,}", "paused")
     undoable = state.undoable.get(event.command_id)
     if event.inverse is None:
-        return labelled("undo", "no command can undo it", "muted")
+        return labelled_cell("undo", "no command can undo it", "muted")
     if undoable is None:
-        return labelled("undo", f"it is not among the last {MAX_UNDOABLE:,} changes that can be undone", "muted")
+        return labelled_cell("undo", f"it is not among the last {MAX_UNDOABLE:,} changes that can be undone", "muted")
     if current_value_of(state, as_command(undoable.inverse)) != undoable.left:
-        return labelled("undo", "what it changed has changed since: change it by hand", "warn")
-    return labelled("undo", f":undo {short_id(event.command_id)} undoes it", "accent")
+        return labelled_cell("undo", "what it changed has changed since: change it by hand", "warn")
+    return labelled_cell("undo", f":undo {short_id(event.command_id)} undoes it", "accent")
 
 
 def _texts(event: CommandApplied | CommandRefused) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from dashboard.views.drawing.lines import Line, Span, hairline, pad
 from dashboard.views.drawing.row_pane import RowDetails, indent_lines, labelled_paragraphs
-from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message, labelled, make_cells, matches
+from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message, labelled_cell, make_cells, matches
 from dashboard.views.event_log import Entry
 from dashboard.views.header import leading_lines
 from dashboard.views.situation import Situation
@@ -134,14 +134,16 @@ def describe_engine(
         until_ms = now_ms if term.leads else term.ended_ms
         until = f", for {stopwatch(until_ms - term.started.at_ms)}" if until_ms is not None else ""
         cells = [
-            labelled("leads" if term.leads else "led", f"engine {term.started.pid}, version {term.started.version}"),
-            labelled("since", f"{moment(term.started.at_ms, now_ms)}{until}"),
-            labelled("token", f"{term.started.token}, raised by each new engine"),
+            labelled_cell(
+                "leads" if term.leads else "led", f"engine {term.started.pid}, version {term.started.version}"
+            ),
+            labelled_cell("since", f"{moment(term.started.at_ms, now_ms)}{until}"),
+            labelled_cell("token", f"{term.started.token}, raised by each new engine"),
         ]
         if not term.leads:
-            cells.append(labelled("ended", _describe_end(term), "" if term.reason is not None else "error"))
+            cells.append(labelled_cell("ended", _describe_end(term), "" if term.reason is not None else "error"))
         if term.started.lost:
-            cells.append(labelled("lost", pluralize(term.started.lost, "acknowledged event"), "error"))
+            cells.append(labelled_cell("lost", pluralize(term.started.lost, "acknowledged event"), "error"))
     lines = labelled_paragraphs(cells, width)
     room = max(0, height - len(lines) - 1)
     visible_terms = terms[: room // 2 if room >= LAST_EVENTS_MIN_ROWS else room]

@@ -4,12 +4,12 @@ import shlex
 from collections.abc import Sequence
 
 from dashboard.views.drawing.lines import Span, cell_width, cut, cut_name
-from dashboard.views.drawing.rows import Cell, labelled
+from dashboard.views.drawing.rows import Cell, labelled_cell
 from dashboard.views.measures.digest import Digest
 from dashboard.views.situation import Situation
 from dashboard.views.words.amounts import moment, pluralize, stopwatch
 from dashboard.views.words.keyed import fill_keys
-from engine.core.queries.team.able import bound_elsewhere
+from engine.core.queries.team.able import agents_bound_elsewhere
 from engine.core.state import State
 from store.journals.records import EngineInfo, StandbyInfo
 
@@ -168,7 +168,9 @@ def _no_engine_banner(state: State, situation: Situation, counts: Digest) -> Cel
         return None
     key = "in a shell: " if situation.in_browser else "" if situation.readonly else "E or "
     go_on = (
-        "run its program again" if counts.once(program_line, state) is not None else f"{key}{shell_command(situation)}"
+        "run its program again"
+        if counts.compute_once(program_line, state) is not None
+        else f"{key}{shell_command(situation)}"
     )
     if info is None:
         return Cell(f"○ no engine has worked on this file · start one: {go_on}", "muted")
@@ -197,7 +199,7 @@ def gone_since_ms(state: State, info: EngineInfo | None) -> int:
 
 def program_line(state: State) -> str | None:
     """Return which agents need the program that made the team, and what to do; None if any engine can continue."""
-    names = [agent.name for agent in bound_elsewhere(state)]
+    names = [agent.name for agent in agents_bound_elsewhere(state)]
     if not names:
         return None
     callers = " and ".join(names) if len(names) < 3 else pluralize(len(names), "agent")
@@ -207,10 +209,10 @@ def program_line(state: State) -> str | None:
 
 def restart_lines(state: State, situation: Situation) -> list[Cell]:
     """Describe the start of an engine: why none is at work, the open work, its code, and the shell command."""
-    lines = [Cell(_engine_state(state, situation)), labelled("open work", _open_work(state))]
+    lines = [Cell(_engine_state(state, situation)), labelled_cell("open work", _open_work(state))]
     if state.team is not None:
-        lines.append(labelled("its code", f"{state.team.path}, as it was loaded"))
-    return [*lines, labelled("in a shell", shell_command(situation), "muted")]
+        lines.append(labelled_cell("its code", f"{state.team.path}, as it was loaded"))
+    return [*lines, labelled_cell("in a shell", shell_command(situation), "muted")]
 
 
 def _engine_state(state: State, situation: Situation) -> str:
@@ -254,10 +256,10 @@ def leading_lines(state: State, situation: Situation) -> list[Cell]:
     heartbeat = f"; last heartbeat {max(ages) / 1000:.1f} s ago" if ages else ""
     attempts = sum(run.running for run in state.runs.values())
     lines = [
-        labelled("leads", f"engine {info.pid} on {info.host}{heartbeat}", "busy"),
-        labelled("since", f"{moment(info.since_ms, now_ms)}, for {stopwatch(now_ms - info.since_ms)}"),
-        labelled("token", f"{info.token}, raised by each new engine"),
-        labelled(
+        labelled_cell("leads", f"engine {info.pid} on {info.host}{heartbeat}", "busy"),
+        labelled_cell("since", f"{moment(info.since_ms, now_ms)}, for {stopwatch(now_ms - info.since_ms)}"),
+        labelled_cell("token", f"{info.token}, raised by each new engine"),
+        labelled_cell(
             "its work",
             f"{pluralize(len(state.runs), 'open run')}, {pluralize(attempts, 'attempt')} under way",
         ),
@@ -268,8 +270,8 @@ def leading_lines(state: State, situation: Situation) -> list[Cell]:
         lines.append(Cell(text, "warn" if waiting_engine.hung else "", "standby     " if index == 0 else " " * 12))
     if not situation.standbys:
         standby = shell_command(situation).replace("quarterdeck engine", "quarterdeck engine --standby")
-        lines.append(labelled("standby", f"none; start one: {standby}", "draining"))
+        lines.append(labelled_cell("standby", f"none; start one: {standby}", "draining"))
     else:
         text = "it begins nothing new, lets attempts finish their step within the grace period, then ends"
-        lines.append(labelled("hand-over", text, "muted"))
+        lines.append(labelled_cell("hand-over", text, "muted"))
     return lines

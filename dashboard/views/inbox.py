@@ -12,7 +12,7 @@ from dashboard.views.drawing.rows import (
     Column,
     Listing,
     empty_message,
-    labelled,
+    labelled_cell,
     make_cells,
     visible_columns,
 )
@@ -278,12 +278,12 @@ def several_lines(state: State, ids: Sequence[str], recent: Reversible[Entry], n
         if escalation is not None:
             kind = _ABOUT.get(escalation.kind, escalation.kind)
             text = f"{kind} · {subject_name(state, escalation)} · {escalation.question}"
-            cells.append(labelled(question_id, text))
+            cells.append(labelled_cell(question_id, text))
             cells += call_cells(escalation)
         else:
             was = find_settled(recent, question_id)
             cells.append(
-                labelled(question_id, was.describe(now_ms) if was is not None else "is no longer open", "muted")
+                labelled_cell(question_id, was.describe(now_ms) if was is not None else "is no longer open", "muted")
             )
     more = len(ids) - MAX_SHOWN
     return [*cells, Cell(f"and {pluralize(more, 'more question')}", "muted")] if more > 0 else cells
@@ -302,15 +302,15 @@ def question_lines(state: State, escalation: Escalation, now_ms: int) -> Sequenc
     task = state.tasks.get(escalation.subject)
     if task is not None:
         facts = {fact.label: fact for fact in past_facts(state, task, now_ms=now_ms)}
-        lines.append(labelled("task", f"{task.title} ({task.id}) of run {facts['run'].text}"))
+        lines.append(labelled_cell("task", f"{task.title} ({task.id}) of run {facts['run'].text}"))
         lines.append(to_cell("work", [facts[label] for label in ("agent", "attempts", "failed on") if label in facts]))
         lines += to_cells([facts[label] for label in ("error", "steps", "before") if label in facts])
     lines.append(
-        labelled("asked", f"{clock(escalation.asked_ms)}, {elapsed(now_ms - escalation.asked_ms) or '0 s'} ago")
+        labelled_cell("asked", f"{clock(escalation.asked_ms)}, {elapsed(now_ms - escalation.asked_ms) or '0 s'} ago")
     )
     if (others := len(similar_questions(state, escalation)) - 1) > 0:
-        lines.append(labelled("alike", f"{pluralize(others, 'more question')}; ctrl+a answers all at once"))
+        lines.append(labelled_cell("alike", f"{pluralize(others, 'more question')}; ctrl+a answers all at once"))
     lines.append(
-        labelled("default", default_text(escalation, now_ms), "draining" if escalation.due_ms is not None else "")
+        labelled_cell("default", default_text(escalation, now_ms), "draining" if escalation.due_ms is not None else "")
     )
     return lines

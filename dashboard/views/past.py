@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dashboard.views.drawing.rows import Cell, labelled
+from dashboard.views.drawing.rows import Cell, labelled_cell
 from dashboard.views.event_log import Entry
 from dashboard.views.words.amounts import duration, moment, pluralize
 from dashboard.views.words.keyed import fill_keys
@@ -87,12 +87,12 @@ def fork_lines(state: State, *, live_seq: int, now_ms: int) -> list[Cell]:
     begun = sum(run.running for run in state.runs.values())
     later = live_seq - state.seq
     lines = [
-        labelled(
+        labelled_cell(
             "from",
             f"the team as of seq {state.seq:,}, {moment(state.at_ms, now_ms)}"
             + (f"; {pluralize(later, 'later event')} stay behind" if later > 0 else ""),
         ),
-        labelled(
+        labelled_cell(
             "carries on",
             f"{pluralize(len(state.runs), 'open run')}, {pluralize(open_tasks(state), 'open task')}, "
             f"{pluralize(len(state.agents), 'agent')}",
@@ -104,7 +104,7 @@ def fork_lines(state: State, *, live_seq: int, now_ms: int) -> list[Cell]:
         lines.append(Cell(f"and {len(state.runs) - _MAX_RUNS} more", "faint", " " * 12))
     if begun:
         again = "begins again from its" if begun == 1 else "begin again from their"
-        lines.append(labelled("at work", f"{pluralize(begun, 'attempt')} {again} finished steps"))
+        lines.append(labelled_cell("at work", f"{pluralize(begun, 'attempt')} {again} finished steps"))
     lines.append(Cell("everything in the new file is paused until it is resumed; this one stays as it is", "muted"))
     return lines
 

@@ -20,7 +20,7 @@ from dashboard.views.words.help import COST_MEANING, STATE_MEANING, TOKENS_MEANI
 from dashboard.views.words.names import value_text
 from dashboard.views.words.subjects import RunSubject
 from engine.core.queries.money.budget import deadline_of
-from engine.core.queries.targets import at
+from engine.core.queries.targets import id_target
 from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import Run, RunStatus, RunSummary, State
 
@@ -85,7 +85,7 @@ def _time_left_cell(row: RunRow) -> Cell:
 
 def _supervisor_cell(row: RunRow) -> Cell:
     supervisor = row.state.supervisors.get(row.run.supervisor_id)
-    return Cell(supervisor.name if supervisor is not None else at(row.run.supervisor_id), "muted")
+    return Cell(supervisor.name if supervisor is not None else id_target(row.run.supervisor_id), "muted")
 
 
 def _priority_cell(row: RunRow) -> Cell:

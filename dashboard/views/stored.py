@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 from dashboard.views.drawing.lines import Line, Span, cut_path, line, pad
 from dashboard.views.drawing.plots import meter
 from dashboard.views.drawing.row_pane import RowDetails, labelled_paragraphs
-from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message, labelled, make_cells, matches
+from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message, labelled_cell, make_cells, matches
 from dashboard.views.drawing.sections import EDGE_WIDTH, Section, draw_side_by_side
 from dashboard.views.words.amounts import ago, duration, moment, pluralize, size
 from dashboard.views.words.help import SEQ_MEANING
@@ -145,7 +145,7 @@ def describe_stored(
     else:
         does = f"enter goes back to live · {_COMPARES} the moment that is shown with it{_EXPORTS} it"
         journal = f"seq {stored.first_seq:,} to {stored.last_seq:,}, {size(stored.bytes)}"
-        title, cells = "NEWEST", [labelled("journal", journal), labelled("does", fill_keys(does))]
+        title, cells = "NEWEST", [labelled_cell("journal", journal), labelled_cell("does", fill_keys(does))]
     lines = labelled_paragraphs(cells, width)
     room = max(1, height - len(lines))
     # Kinds are counted in this journal only.
@@ -163,9 +163,9 @@ def _describe_file(file: SiblingFile, now_ms: int) -> list[Cell]:
     does = "switches to it; the team here goes on" if file.kind == "fork" else "looks into it, and can import it"
     return [
         Cell(file.name, "strong"),
-        labelled("file", f"{file.path}, {size(file.bytes)}"),
-        labelled("written", f"{moment(file.at_ms, now_ms)}, {ago(now_ms - file.at_ms)}"),
-        labelled("does", fill_keys(f"enter {does} · {_COMPARES} it with what is shown")),
+        labelled_cell("file", f"{file.path}, {size(file.bytes)}"),
+        labelled_cell("written", f"{moment(file.at_ms, now_ms)}, {ago(now_ms - file.at_ms)}"),
+        labelled_cell("does", fill_keys(f"enter {does} · {_COMPARES} it with what is shown")),
     ]
 
 
@@ -174,9 +174,9 @@ def _describe_snapshot(snapshot: SnapshotInfo, stored: StoredStates, shown_seq: 
     enter = "is the moment that is shown" if snapshot.seq == shown_seq else "goes back to this moment"
     return [
         Cell(f"the team after seq {snapshot.seq:,}", "strong"),
-        labelled("written", f"{moment(snapshot.at_ms, now_ms)}, {ago(now_ms - snapshot.at_ms)}"),
-        labelled("size", f"{size(snapshot.bytes)}, packed; {pluralize(later, 'event')} since then"),
-        labelled(
+        labelled_cell("written", f"{moment(snapshot.at_ms, now_ms)}, {ago(now_ms - snapshot.at_ms)}"),
+        labelled_cell("size", f"{size(snapshot.bytes)}, packed; {pluralize(later, 'event')} since then"),
+        labelled_cell(
             "does",
             fill_keys(
                 f"enter {enter} · {_COMPARES} it with what is shown · <fork:F> there forks it{_EXPORTS} the newest"
@@ -218,4 +218,4 @@ def stored_facts(state: State, stored: StoredStates, *, db: str, width: int) -> 
         ("state", ", ".join(pluralize(number, noun) for number, noun in parts)),
         ("kept", "a snapshot every 5,000 events, archives (x), forks (F)"),
     )
-    return labelled_paragraphs([labelled(*fact) for fact in facts], width)
+    return labelled_paragraphs([labelled_cell(*fact) for fact in facts], width)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from dashboard.views.drawing.lines import BLANK, Line, hairline
 from dashboard.views.drawing.row_pane import RowDetails, indent_lines, labelled_paragraphs
-from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message, labelled, make_cells, matches
+from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message, labelled_cell, make_cells, matches
 from dashboard.views.tail import TailLine, draw_tail
 from dashboard.views.words.amounts import ago, moment, size
 
@@ -138,14 +138,16 @@ def describe_team(
         return None
     cells = [
         Cell(database.name, "strong"),
-        labelled("database", f"{from_home(database.path, home)}, {size(database.size_bytes)}"),
-        labelled(
+        labelled_cell("database", f"{from_home(database.path, home)}, {size(database.size_bytes)}"),
+        labelled_cell(
             "engine", database.error or database.engine, "error" if database.error else "busy" if database.alive else ""
         ),
     ]
     if database.newest_ms:
         cells.append(
-            labelled("newest", f"an event {ago(now_ms - database.newest_ms)}, {moment(database.newest_ms, now_ms)}")
+            labelled_cell(
+                "newest", f"an event {ago(now_ms - database.newest_ms)}, {moment(database.newest_ms, now_ms)}"
+            )
         )
     enter = (
         "enter goes to its network" if database.path == shown_path else "enter switches to it; the team here goes on"

@@ -18,7 +18,7 @@ from textual.drivers.web_driver import WebDriver
 from textual.geometry import Size
 from textual.message import Message
 
-from dashboard.web.protocol import clamped
+from dashboard.web.protocol import clamp_size
 from dashboard.widgets.textual_seams import write_packets_by
 
 END_S = 3.0
@@ -66,7 +66,7 @@ class TabDriver(WebDriver):
         if isinstance(message, events.MouseDown | events.MouseUp) and message.button > 1:
             return
         if isinstance(message, events.Resize):
-            size = clamped(message.size.width, message.size.height)
+            size = clamp_size(message.size.width, message.size.height)
             if size is None:
                 return
             message = events.Resize(Size(*size), Size(*size))
@@ -78,7 +78,7 @@ class TabDriver(WebDriver):
             # Through the queue of the app: earlier input has been handled by then.
             self.app.call_later(self.write_meta, {"type": "beat"})
         elif packet_type == "resize":
-            size = clamped(payload.get("width"), payload.get("height"))
+            size = clamp_size(payload.get("width"), payload.get("height"))
             if size is not None:
                 super().on_meta(packet_type, {"width": size.width, "height": size.height})
         elif packet_type == "uploaded":

@@ -69,11 +69,11 @@ class Logins:
             login.seen_s = self._clock()
         return login
 
-    def opened(self, login: Login) -> None:
+    def add_tab(self, login: Login) -> None:
         """Count a tab that was opened."""
         login.tabs += 1
 
-    def closed(self, login: Login) -> None:
+    def remove_tab(self, login: Login) -> None:
         """Count a tab that was closed."""
         login.tabs -= 1
         login.seen_s = self._clock()

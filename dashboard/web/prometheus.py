@@ -155,9 +155,9 @@ def _family(name: str, kind: str, help_text: str) -> tuple[str, str]:
 
 
 def _sample(name: str, labels: Mapping[str, str], value: object) -> str:
-    label_text = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
+    label_text = ",".join(f'{label}="{_escape(text)}"' for label, text in labels.items())
     return f"{name}{{{label_text}}} {value}" if label_text else f"{name} {value}"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')

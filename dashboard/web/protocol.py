@@ -90,7 +90,7 @@ def message_of(frame: str) -> Message:
             raise InvalidMessage
 
 
-def clamped(width: object, height: object) -> Size | None:
+def clamp_size(width: object, height: object) -> Size | None:
     """Return a size within the limits of a screen; None if these are not numbers of cells."""
     if type(width) is not int or type(height) is not int:
         return None
@@ -98,7 +98,7 @@ def clamped(width: object, height: object) -> Size | None:
 
 
 def _size(width: Any, height: Any) -> Size:
-    size = clamped(width, height)
+    size = clamp_size(width, height)
     if size is None:
         raise InvalidMessage
     return size

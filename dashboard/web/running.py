@@ -106,7 +106,7 @@ async def serve_until_signal(
             )
             ending.callback(listening.close)
             port = listening.sockets[0].getsockname()[1]
-            server.on_port(port)
+            server.set_port(port)
             name = terms.gate.names[0] if terms.gate.names else terms.gate.bind
             host = f"[{name}]" if ":" in name else name
             address = f"{'https' if context is not None else 'http'}://{host}:{port}"

@@ -31,7 +31,7 @@ from dashboard.web.protocol import (
     Resized,
     ServerPing,
     Typed,
-    clamped,
+    clamp_size,
     message_of,
 )
 from dashboard.web.session import HANG_S, PAGE_CHARACTERS, STALL_S, Hung, Launch, Session
@@ -50,7 +50,7 @@ LONGEST_REASON_BYTES = 123
 """What a frame that closes a socket can hold besides its code."""
 FULL, HUNG, GONE, ENDED, UNKNOWN = 4001, 4002, 4003, 4004, 4005
 """Why a socket was closed, for the page."""
-LET_GO = WSCloseCode.GOING_AWAY, "the server was ended; the team keeps running"
+SERVER_ENDED = WSCloseCode.GOING_AWAY, "the server was ended; the team keeps running"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,35 +75,35 @@ class WebServer:
 
     def __init__(
         self,
-        terms: ServerOptions,
+        options: ServerOptions,
         *,
         metrics: Metrics | None = None,
-        signed_in: Callable[[str], None] = lambda _: None,
+        on_sign_in: Callable[[str], None] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Prepare a server.
 
         Args:
             metrics: What `/metrics` answers; None has none.
-            signed_in: Called with the address of a browser that has used the token.
+            on_sign_in: Called with the address of a browser that has used the token.
             clock: Seconds that only go forward.
         """
         self.download_manager = Downloads()
         self._uploads = Uploads()
-        self._terms = terms
+        self._options = options
         self._metrics = metrics
-        self._signed_in = signed_in
-        self.logins = Logins(idle_s=terms.idle_s, clock=clock)
+        self._on_sign_in = on_sign_in
+        self.logins = Logins(idle_s=options.idle_s, clock=clock)
         self.sessions: dict[str, tuple[Session, Login]] = {}
         """Open tabs by their ids."""
-        self._left = asyncio.Event()
+        self._tab_ended = asyncio.Event()
         self._assets = assets()
         self._ending = False
         self.cookie_name = "quarterdeck"
 
-    def on_port(self, port: int) -> None:
+    def set_port(self, port: int) -> None:
         """Name the cookie after the port: browsers send cookies to every port of a host."""
-        self.cookie_name = f"{'__Host-' if self._terms.gate.tls else ''}quarterdeck-{port}"
+        self.cookie_name = f"{'__Host-' if self._options.gate.tls else ''}quarterdeck-{port}"
 
     def make_app(self) -> web.Application:
         app = web.Application(middlewares=[self._gate], client_max_size=LARGEST_LOGIN_BYTES)
@@ -111,7 +111,7 @@ class WebServer:
             [
                 web.get("/", self._page),
                 web.get("/static/{name}", self._file),
-                web.get("/favicon.ico", partial(self._served, "icon.svg")),
+                web.get("/favicon.ico", partial(self._serve_asset, "icon.svg")),
                 web.post("/login", self._login),
                 web.get("/ws", self.handle_websocket),
                 web.post("/upload", self._upload),
@@ -125,7 +125,7 @@ class WebServer:
         app.on_cleanup.append(self.on_shutdown)  # once more: handlers that were cancelled meanwhile left theirs
         return app
 
-    async def runner(self) -> web.AppRunner:
+    async def make_runner(self) -> web.AppRunner:
         """Return the runner of this server, which also closes connections that stay silent before a first request.
 
         Requests are not decompressed (Content-Encoding), which our page never needs: a megabyte can hold a gigabyte,
@@ -135,8 +135,8 @@ class WebServer:
             self.make_app(),
             access_log=None,
             shutdown_timeout=SHUTDOWN_S,
-            keepalive_timeout=self._terms.silent_s,
-            lingering_time=self._terms.silent_s,
+            keepalive_timeout=self._options.silent_s,
+            lingering_time=self._options.silent_s,
             auto_decompress=False,
         )
 
@@ -145,27 +145,27 @@ class WebServer:
         self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
         if self._ending:  # else a page whose tab was closed would load itself from what is about to go
-            return _line(503, "the server is ending")
+            return _text_response(503, "the server is ending")
         needs_origin = request.method not in ("GET", "HEAD") or request.path == "/ws"
         try:
-            self._terms.gate.check(request.headers, needs_origin=needs_origin, opens_page=request.path == "/")
+            self._options.gate.check(request.headers, needs_origin=needs_origin, opens_page=request.path == "/")
         except Forbidden as error:
-            return _line(403, str(error))
+            return _text_response(403, str(error))
         try:
             answer = await handler(request)
             await self._send(request, answer)
             return answer
         except web.HTTPException as error:
-            return _line(error.status, error.reason.lower())
+            return _text_response(error.status, error.reason.lower())
         except ConnectionError:  # in the middle of a request; aiohttp would log a traceback
-            return _line(400, "the connection was lost")
+            return _text_response(400, "the connection was lost")
 
     async def _send(self, request: web.Request, answer: web.StreamResponse) -> None:
         """Send a complete answer; close the connection of a client that does not read it, signed in or not."""
         if answer.prepared:
             return
         try:
-            async with asyncio.timeout(self._terms.stall_s):
+            async with asyncio.timeout(self._options.stall_s):
                 await answer.prepare(request)
                 await answer.write_eof()
         except TimeoutError:
@@ -174,7 +174,7 @@ class WebServer:
 
     async def _add_headers(self, request: web.Request, response: web.StreamResponse) -> None:
         cache_control = response.headers.get("Cache-Control")
-        response.headers.update(self._terms.gate.headers(request.headers.get("Host", "")))
+        response.headers.update(self._options.gate.headers(request.headers.get("Host", "")))
         if cache_control is not None:
             response.headers["Cache-Control"] = cache_control
 
@@ -185,123 +185,129 @@ class WebServer:
         return web.Response(body=(PAGE / "index.html").read_bytes(), content_type="text/html", charset="utf-8")
 
     async def _file(self, request: web.Request) -> web.StreamResponse:
-        return await self._served(request.match_info["name"], request)
+        return await self._serve_asset(request.match_info["name"], request)
 
-    async def _served(self, name: str, request: web.Request) -> web.StreamResponse:
+    async def _serve_asset(self, name: str, request: web.Request) -> web.StreamResponse:
         if name not in self._assets:
-            return _line(404, "there is no such file")
+            return _text_response(404, "there is no such file")
         return self._assets[name].answer(request)
 
     async def _login(self, request: web.Request) -> web.StreamResponse:
         """Exchange a token for a cookie; without a token, report whether the cookie is still valid."""
         try:
-            async with asyncio.timeout(self._terms.silent_s):
+            async with asyncio.timeout(self._options.silent_s):
                 token = (await request.read()).decode("ascii", errors="replace").strip()
         except TimeoutError:
-            late = _line(408, "the token did not come in time")
+            late = _text_response(408, "the token did not come in time")
             late.force_close()
             return late
         if not token:
-            return web.Response(status=204) if self._login_of(request) else _line(401, "this browser is not signed in")
+            return (
+                web.Response(status=204)
+                if self._login_of(request)
+                else _text_response(401, "this browser is not signed in")
+            )
         cookie = self.logins.exchange(token, request.cookies.get(self.cookie_name))
         if cookie is None:
-            return _line(403, "this link was used before, or is not of this server")
+            return _text_response(403, "this link was used before, or is not of this server")
         answer = web.Response(status=204)
         # The gate has compared the origin with the host: behind a proxy that speaks TLS it is https too.
-        secure = self._terms.gate.tls or request.headers.get("Origin", "").startswith("https:")
+        secure = self._options.gate.tls or request.headers.get("Origin", "").startswith("https:")
         answer.set_cookie(self.cookie_name, cookie, path="/", httponly=True, samesite="Strict", secure=secure)
-        self._signed_in(request.remote or "somewhere")
+        self._on_sign_in(request.remote or "somewhere")
         return answer
 
     async def handle_websocket(self, request: web.Request) -> web.StreamResponse:
         """Run a tab while its socket is open."""
         login = self._login_of(request)
         if login is None:
-            return _line(401, "this browser is not signed in; open the link that the server printed")
+            return _text_response(401, "this browser is not signed in; open the link that the server printed")
         socket = web.WebSocketResponse(heartbeat=HEARTBEAT_S, timeout=CLOSE_S, max_msg_size=LARGEST_FRAME_BYTES)
         await socket.prepare(request)
-        if not await self._has_room():
-            limit = pluralize(self._terms.sessions, "tab")
+        if not await self._wait_for_room():
+            limit = pluralize(self._options.sessions, "tab")
             why = f"{limit} may be open on this server, and no more: close one, or start it with --sessions"
-            await socket.close(code=FULL, message=_reason(why))
+            await socket.close(code=FULL, message=_close_message(why))
             return socket
         try:
             session = Session(
-                Launch(self._terms.db, self._terms.role, _place(request.query.get("open", "")), _habits_of(request)),
+                Launch(
+                    self._options.db, self._options.role, _place(request.query.get("open", "")), _habits_of(request)
+                ),
                 write_bytes=socket.send_bytes,
                 write_str=socket.send_str,
                 download_manager=self.download_manager,
-                hang_s=self._terms.hang_s,
-                stall_s=self._terms.stall_s,
+                hang_s=self._options.hang_s,
+                stall_s=self._options.stall_s,
             )
         except OSError as error:
-            await socket.close(code=GONE, message=_reason(_not_opened(error)))
+            await socket.close(code=GONE, message=_close_message(_open_failure(error)))
             return socket
         key = session.app_service_id
         self.sessions[key] = session, login
-        self.logins.opened(login)
+        self.logins.add_tab(login)
         try:
             await socket.send_json(["tab", key])
-            await socket.send_json(["title", self._terms.title])
-            size = clamped(_whole(request, "width", 80), _whole(request, "height", 24))
+            await socket.send_json(["title", self._options.title])
+            size = clamp_size(_whole_number(request, "width", 80), _whole_number(request, "height", 24))
             assert size is not None
             await session.start(size.width, size.height)
             # A server that ends has ended the tabs that were there; this one may have waited for room meanwhile.
-            code, why = LET_GO if self._ending else await self._live(socket, session)
+            code, why = SERVER_ENDED if self._ending else await self._run_tab(socket, session)
         except ConnectionError:  # left before it was open
             return socket
         except OSError as error:
-            code, why = GONE, _not_opened(error)
+            code, why = GONE, _open_failure(error)
         finally:
-            self.logins.closed(login)
+            self.logins.remove_tab(login)
             await session.stop()
             del self.sessions[key]
-            self._left.set()
+            self._tab_ended.set()
         with contextlib.suppress(ConnectionError, TimeoutError):
             # A server that ends drops what comes in: it would wait in vain for the browser to confirm.
             async with asyncio.timeout(0 if self._ending else None):
-                await socket.close(code=code, message=_reason(why))
+                await socket.close(code=code, message=_close_message(why))
         return socket
 
-    async def _has_room(self) -> bool:
+    async def _wait_for_room(self) -> bool:
         """Wait for a tab that is ending: a reloaded page connects before its old process has ended."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LEAVE_S):
-                while len(self.sessions) >= self._terms.sessions:
-                    self._left.clear()
-                    await self._left.wait()
-        return len(self.sessions) < self._terms.sessions
+                while len(self.sessions) >= self._options.sessions:
+                    self._tab_ended.clear()
+                    await self._tab_ended.wait()
+        return len(self.sessions) < self._options.sessions
 
-    async def _live(self, socket: web.WebSocketResponse, session: Session) -> tuple[int, str]:
+    async def _run_tab(self, socket: web.WebSocketResponse, session: Session) -> tuple[int, str]:
         """Return the close code and the reason, one line, for a tab that ended."""
-        drawing = asyncio.create_task(session.run())
-        typing = asyncio.create_task(self._typed(socket, session))
+        output_task = asyncio.create_task(session.run())
+        input_task = asyncio.create_task(self._receive_messages(socket, session))
         try:
-            await asyncio.wait((drawing, typing), return_when=asyncio.FIRST_COMPLETED)
-            if typing.done():
-                return typing.result()
-            drawing.result()
+            await asyncio.wait((output_task, input_task), return_when=asyncio.FIRST_COMPLETED)
+            if input_task.done():
+                return input_task.result()
+            output_task.result()
         except Hung:
             return HUNG, "the screen did not answer and was ended"
         except (TimeoutError, ConnectionError):
             return WSCloseCode.GOING_AWAY, "the browser took nothing any more"
         finally:
-            for task in (drawing, typing):
+            for task in (output_task, input_task):
                 task.cancel()
-            await asyncio.gather(drawing, typing, return_exceptions=True)
+            await asyncio.gather(output_task, input_task, return_exceptions=True)
         if self._ending:
-            return LET_GO
+            return SERVER_ENDED
         if session.ended_by_itself:
             return ENDED, "closed; the team keeps running"
         return GONE, session.complaint or "the screen ended"
 
-    async def _typed(self, socket: web.WebSocketResponse, session: Session) -> tuple[int, str]:
+    async def _receive_messages(self, socket: web.WebSocketResponse, session: Session) -> tuple[int, str]:
         """Pass messages of the browser to the tab; a message that our page never sends ends the tab."""
         async for message in socket:
             if message.type is not WSMsgType.TEXT:
                 return WSCloseCode.UNSUPPORTED_DATA, "only text is understood"
             try:
-                await _handed_over(socket, session, message_of(message.data))
+                await _pass_on(socket, session, message_of(message.data))
             except InvalidMessage as error:
                 return UNKNOWN, str(error)
         return socket.close_code or WSCloseCode.OK, ""
@@ -321,14 +327,14 @@ class WebServer:
         try:
             path = await self._uploads.receive(request.content.iter_chunked(1 << 16), session.folder, name)
         except TooLarge:
-            return _line(413, f"{name} is larger than any archive that would be read")
+            return _text_response(413, f"{name} is larger than any archive that would be read")
         except TooMany:
-            return _line(
+            return _text_response(
                 429, f"{name} was not taken: too many uploads are under way; send it again when they have ended"
             )
         except NotStored as error:
-            return _line(507, f"{name} could not be stored: {str(error).lower()}")
-        await session.uploaded(path, name)
+            return _text_response(507, f"{name} could not be stored: {str(error).lower()}")
+        await session.announce_upload(path, name)
         return web.Response(status=204)
 
     async def _download(self, request: web.Request) -> web.StreamResponse:
@@ -341,7 +347,7 @@ class WebServer:
         if session is None:
             return _line(401, "this tab is not signed in")
         if key not in session.downloads:
-            return _line(404, "there is no such download, or it was taken already")
+            return _text_response(404, "there is no such download, or it was taken already")
         session.downloads.remove(key)
         headers = {"Content-Disposition": f'attachment; filename="{safe_name(metadata.file_name)}"'}
         answer = web.StreamResponse(headers=headers)
@@ -363,17 +369,17 @@ class WebServer:
         return answer
 
     async def _health(self, _request: web.Request) -> web.StreamResponse:
-        return _line(200, "ok")
+        return _text_response(200, "ok")
 
     async def _metrics_page(self, request: web.Request) -> web.StreamResponse:
         if self._metrics is None:
-            return _line(404, "this server has no metrics; start it with --metrics-token-file")
+            return _text_response(404, "this server has no metrics; start it with --metrics-token-file")
         if not self._metrics.is_authorized(request.headers.get("Authorization")):
-            return _line(401, "metrics need the token of --metrics-token-file as a Bearer")
+            return _text_response(401, "metrics need the token of --metrics-token-file as a Bearer")
         try:
             text = await anyio.to_thread.run_sync(self._metrics.text)
         except (StoreError, CoreError) as error:
-            return _line(503, str(error))
+            return _text_response(503, str(error))
         return web.Response(text=text, headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
 
     async def on_shutdown(self, app: web.Application) -> None:
@@ -382,7 +388,7 @@ class WebServer:
         await asyncio.gather(*(session.stop() for session, _ in self.sessions.values()), return_exceptions=True)
 
 
-async def _handed_over(socket: web.WebSocketResponse, session: Session, message: Message) -> None:
+async def _pass_on(socket: web.WebSocketResponse, session: Session, message: Message) -> None:
     """Pass a message of the page to its tab."""
     match message:
         case Typed(text):
@@ -397,11 +403,11 @@ async def _handed_over(socket: web.WebSocketResponse, session: Session, message:
             session.note_drawn(size)
 
 
-def _not_opened(error: OSError) -> str:
+def _open_failure(error: OSError) -> str:
     return f"a tab could not be opened: {(error.strerror or str(error)).lower()}"
 
 
-def _reason(why: str) -> bytes:
+def _close_message(why: str) -> bytes:
     """Return a line that fits into what closes a socket: of a long one begin and end, in whole characters.
 
     A browser that cannot read it would take the connection for lost, and come back again and again.
@@ -426,11 +432,11 @@ def _habits_of(request: web.Request) -> str:
     return request.query.get("habits", "")[:PAGE_CHARACTERS]
 
 
-def _whole(request: web.Request, name: str, otherwise: int) -> int:
+def _whole_number(request: web.Request, name: str, default: int) -> int:
     text = request.query.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else otherwise
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else default
 
 
-def _line(status: int, text: str) -> web.Response:
+def _text_response(status: int, text: str) -> web.Response:
     """Return one line of text."""
     return web.Response(status=status, text=f"{clean(text)}\n")

@@ -273,7 +273,7 @@ class Session(AppService):
                 self.delivered.add(key)
         await super().on_packed(payload)
 
-    async def uploaded(self, path: Path, name: str) -> None:
+    async def announce_upload(self, path: Path, name: str) -> None:
         await self.send_meta({"type": "uploaded", "path": str(path), "name": name})
 
     async def stop(self) -> None:

@@ -126,7 +126,7 @@ class TabApp(QuarterdeckApp):
         if not self.access.can_write():
             return
         if isinstance(self.screen, ImportDialog):
-            self.screen.received(path, name)
+            self.screen.plan_upload(path, name)
         elif not self.screen.is_modal:
             self.push_screen(ImportDialog(self.path, path, display_name=name), self.commands.send)
         else:

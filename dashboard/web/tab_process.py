@@ -28,7 +28,7 @@ def main(db: str, role: str, folder: str, place: str) -> int:
 
     sys.dont_write_bytecode = True
     confine(Path(folder), viewer=role != "operator")
-    collect_rarely(is_told=True)
+    collect_rarely(is_manual=True)
     keep_memory_small()
     try:
         with Reader(db):

@@ -113,7 +113,7 @@ class Panel(Lines, can_focus=True):
         self.follows = False
         if self._body[at].key:
             self._place, self._cursor = at, self._body[at].key
-        self.top = self._bounded(at - self.room // 2)
+        self.top = self._clamp_top(at - self.room // 2)
         self._paint()
         self.post_message(self.Moved(self))
 
@@ -121,7 +121,7 @@ class Panel(Lines, can_focus=True):
         keyed = self._keyed()
         if not keyed:
             self._cursor = ""
-            self.top = max(0, len(self._body) - self.room) if self.follows else self._bounded(self.top)
+            self.top = max(0, len(self._body) - self.room) if self.follows else self._clamp_top(self.top)
             return
         if self.follows:
             self._place = keyed[-1]
@@ -131,12 +131,12 @@ class Panel(Lines, can_focus=True):
         self._cursor = self._body[self._place].key
         if self.follows:
             self.top = max(0, len(self._body) - self.room)
-        self.top = self._bounded(self.top)
+        self.top = self._clamp_top(self.top)
 
     def _keyed(self) -> list[int]:
         return [at for at, line in enumerate(self._body) if line.key]
 
-    def _bounded(self, top: int) -> int:
+    def _clamp_top(self, top: int) -> int:
         return max(0, min(top, len(self._body) - self.room))
 
     def _into_sight(self) -> None:
@@ -144,13 +144,14 @@ class Panel(Lines, can_focus=True):
             self.top = self._place
         elif self._place >= self.top + self.room:
             self.top = self._place - self.room + 1
-        self.top = self._bounded(self.top)
+        self.top = self._clamp_top(self.top)
 
     def _paint(self) -> None:
         visible_lines = list(self._body[self.top : self.top + self.room])
         blank = [Line()] * (self.room - len(visible_lines))
         lines = [
-            self._edged(line, self._is_chosen(line, at)) for at, line in enumerate([*visible_lines, *blank], self.top)
+            self._add_edges(line, self._is_chosen(line, at))
+            for at, line in enumerate([*visible_lines, *blank], self.top)
         ]
         self.show([self._heading(), *lines])
 
@@ -165,7 +166,7 @@ class Panel(Lines, can_focus=True):
             spans = (spans[0], spans[1]._replace(tone="accent"), *spans[2:])
         return Line((*joint, *spans))
 
-    def _edged(self, line: Line, chosen: bool) -> Line:
+    def _add_edges(self, line: Line, chosen: bool) -> Line:
         if is_hairline(line):  # it goes to both edges
             return Line((Span("├" if self.edge else "", "line"), *line.spans, Span("──", "line")))
         edge = (Span("│", "line"),) if self.edge else ()
@@ -186,7 +187,7 @@ class Panel(Lines, can_focus=True):
 
     def _scroll(self, by: int) -> None:
         before = self.top
-        self.top = self._bounded(self.top + by)
+        self.top = self._clamp_top(self.top + by)
         at_end = self.top + self.room >= len(self._body)
         self.follows = at_end if by > 0 else self.follows and before == self.top
         self._paint()

@@ -45,7 +45,7 @@ class TableLines(Visual):
         self.laid = lru_cache(4)(self._laid)
 
     def _laid(self, width: int) -> Content:
-        widths = fitted(self._needs, width - GAP * len(self._needs))
+        widths = fit_widths(self._needs, width - GAP * len(self._needs))
         heads = [head.stylize(HEADING) for head in self._cells.heads]
         rule = Content.styled("─" * min(width, sum(widths) + GAP * len(widths)), RULE)
         rows = [line for row in self._cells.rows for line in self._row(row, widths)]
@@ -106,7 +106,7 @@ def cells_of(table: MarkdownBlock) -> Cells:
     heads: list[Content] = []
     rows: list[list[Content]] = []
     is_right: list[bool] = []
-    for block in _below(table):
+    for block in _nested_blocks(table):
         content = block.content if isinstance(block.content, Content) else Content()  # a text where a cell is empty
         if isinstance(block, head):
             heads.append(content)
@@ -118,13 +118,13 @@ def cells_of(table: MarkdownBlock) -> Cells:
     return Cells(heads, [row for row in rows if row], is_right)
 
 
-def _below(block: MarkdownBlock) -> Iterator[MarkdownBlock]:
+def _nested_blocks(block: MarkdownBlock) -> Iterator[MarkdownBlock]:
     for inner in blocks_in(block):
         yield inner
-        yield from _below(inner)
+        yield from _nested_blocks(inner)
 
 
-def fitted(needs: Sequence[int], available: int) -> list[int]:
+def fit_widths(needs: Sequence[int], available: int) -> list[int]:
     """Return widths of columns that need so much and have so much room together: the widest give way."""
     widths = list(needs)
     while sum(widths) > available and max(widths) > MIN_COLUMN_WIDTH:

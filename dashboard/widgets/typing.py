@@ -124,7 +124,7 @@ class InOrder(_Base):
         """Return whether a key that reached the app was typed here, not at the previous focus."""
         return event is self._passed
 
-    def passed(self, message: KeyPassed) -> None:
+    def note_passed(self, message: KeyPassed) -> None:
         """Note that a key has bubbled up; after the last one, release the waiting keys."""
         self._under_way = max(0, self._under_way - 1)
         self._is_behind = self._is_behind and not message.is_behind

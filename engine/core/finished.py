@@ -3,8 +3,8 @@
 from engine.core.commands import Submit
 from engine.core.documents.importing import state_from
 from engine.core.events import RunFinished, RunSubmitted, StateImported, SummariesImported
-from engine.core.queries.targets import at
-from engine.core.records.records import names
+from engine.core.queries.targets import id_target
+from engine.core.records.records import field_names
 from engine.core.state import RunSummary
 
 
@@ -17,7 +17,7 @@ def summary_of(event: RunFinished, seq: int) -> RunSummary:
         error=event.error,
         ended_ms=event.at_ms,
         seq=seq,
-        **{name: getattr(event.figures, name) for name in names(event.figures)},
+        **{name: getattr(event.figures, name) for name in field_names(event.figures)},
     )
 
 
@@ -25,7 +25,7 @@ def resubmission_of(event: RunSubmitted) -> Submit:
     """Return the command that submits the request of a run with its settings again; the deadline starts anew."""
     return Submit(
         request=event.request,
-        supervisor=at(event.supervisor_id),
+        supervisor=id_target(event.supervisor_id),
         on_failure=tuple(event.on_failure),
         priority=event.priority,
         deadline_s=None if event.deadline_ms is None else (event.deadline_ms - event.at_ms) / 1000,

@@ -22,12 +22,12 @@ from engine.core.state import State
 
 
 def step(
-    state: State, message: Order | Signal, ctx: DecisionContext, *, begins: bool = True
+    state: State, message: Order | Signal, ctx: DecisionContext, *, starts_tasks: bool = True
 ) -> tuple[list[Event], list[Effect]]:
     """Decide `message`, fold the events into `state`, and process follow-ups until none is left.
 
     Args:
-        begins: Start tasks that can begin. False if none can: it avoids building a schedule.
+        starts_tasks: Start tasks that can begin. False if none can: it avoids building a schedule.
 
     Returns:
         The events, to be journaled in this order, and the effects to perform once the events are on disk.
@@ -42,20 +42,20 @@ def step(
     current_message: Order | Signal | FollowUp = message
     has_new_events = True
     abilities_changed = False
-    since = state.seq
+    last_seq = state.seq
     urgent: _UrgentQueues | None = None
-    last: list[Event] = []
+    previous_events: list[Event] = []
     # A state without one, such as a snapshot, gets it on demand below, after its first events: they may make it stale.
     schedule = Schedule.of(state) if state.schedule is not None else None
     while True:
-        decided = decide(state, current_message, ctx)
+        new_events = decide(state, current_message, ctx)
         # These follow-ups come from the schedule, not from an event: one that leaves the schedule unchanged would
         # repeat endlessly and hang the engine.
         if type(current_message) in _REPEATED_FOLLOWUPS:
-            if not decided or decided == last:
+            if not new_events or new_events == previous_events:
                 raise ChangesNothing(current_message)
-            last = decided
-        for event in decided:
+            previous_events = new_events
+        for event in new_events:
             has_new_events = True
             apply(state, event)
             events.append(event)
@@ -71,12 +71,12 @@ def step(
         elif abilities_changed:
             current_message = PlaceAgain()
             abilities_changed = False
-        elif begins and (schedule := schedule or Schedule.of(state)).next_queue(state) is not None:
+        elif starts_tasks and (schedule := schedule or Schedule.of(state)).next_queue(state) is not None:
             current_message = Dispatch()
         elif (
             schedule is not None
             and schedule.urgent
-            and (task_id := (urgent := urgent or _UrgentQueues(since)).next(state, schedule))
+            and (task_id := (urgent := urgent or _UrgentQueues(last_seq)).next_task_id(state, schedule))
         ):
             current_message = TakeSlot(task_id=task_id)
         elif schedule is not None and schedule.resizable:
@@ -85,10 +85,10 @@ def step(
             current_message = CheckLeaving()
             has_new_events = False
         else:
-            return _with_extent(events) if type(message) is Order else events, effects
+            return _record_extent(events) if type(message) is Order else events, effects
 
 
-def _with_extent(events: list[Event]) -> list[Event]:
+def _record_extent(events: list[Event]) -> list[Event]:
     """Record in `CommandApplied` how many events around it are the command's: others may have the same time."""
     for index, event in enumerate(events):
         if type(event) is CommandApplied:
@@ -103,32 +103,32 @@ _REPEATED_FOLLOWUPS: tuple[type, ...] = (Dispatch, CheckPool)
 class _UrgentQueues:
     """Queues with urgent tasks of this message, each tried until one of its tasks finds no slot."""
 
-    def __init__(self, since: int) -> None:
-        self._last_seq = since
+    def __init__(self, last_seq: int) -> None:
+        self._last_seq = last_seq
         self._queues: dict[str, bool] = {}
         """Whether an urgent task of the queue may still find a slot."""
-        self._last: str | None = None
+        self._last_task_id: str | None = None
 
-    def next(self, state: State, schedule: Schedule) -> str | None:
+    def next_task_id(self, state: State, schedule: Schedule) -> str | None:
         """Return the next urgent task that may preempt; None when no queue can get another slot."""
         # Still urgent after its `TakeSlot`: there was no attempt to stop. The tasks behind it in the queue compete for
         # the same slots, so trying them would only repeat the search.
-        if self._last in schedule.urgent:
-            self._queues[state.tasks[self._last or ""].queue or ""] = False
+        if self._last_task_id in schedule.urgent:
+            self._queues[state.tasks[self._last_task_id or ""].queue or ""] = False
         for task_id in _newly_urgent(schedule, self._last_seq):
             self._queues.setdefault(state.tasks[task_id].queue or "", True)
         self._last_seq = state.seq
         candidates = (schedule.first_urgent(state, key) for key, is_open in self._queues.items() if is_open)
-        self._last = next((task_id for task_id in candidates if task_id is not None), None)
-        return self._last
+        self._last_task_id = next((task_id for task_id in candidates if task_id is not None), None)
+        return self._last_task_id
 
 
-def _newly_urgent(schedule: Schedule, since: int) -> list[str]:
-    """Return the tasks that became urgent after event `since`, oldest first."""
+def _newly_urgent(schedule: Schedule, last_seq: int) -> list[str]:
+    """Return the tasks that became urgent after event `last_seq`, oldest first."""
     task_ids: list[str] = []
     # `urgent` is in order of insertion: read backwards, only the new tasks are visited.
     for task_id, seq in reversed(schedule.urgent.items()):
-        if seq <= since:
+        if seq <= last_seq:
             break
         task_ids.append(task_id)
     return task_ids[::-1]

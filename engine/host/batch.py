@@ -9,7 +9,7 @@ from engine.core.commands import Order
 from engine.core.effects import Effect
 from engine.core.encoding.codec import encode_event
 from engine.core.events import EVENTS, CommandRefused, Event, SignalDropped
-from engine.core.records.records import names
+from engine.core.records.records import field_names
 from engine.core.signals import Signal
 from engine.core.state import RunSummary
 from engine.runtimes.values import with_class
@@ -64,8 +64,8 @@ def row_of(event: Event) -> Row:
 
 
 def _shape(event_type: type[Event]) -> tuple[str, bool, bool, bool]:
-    field_names = names(event_type)
-    return event_type.type, "run_id" in field_names, "task_id" in field_names, "agent_id" in field_names
+    known_fields = field_names(event_type)
+    return event_type.type, "run_id" in known_fields, "task_id" in known_fields, "agent_id" in known_fields
 
 
 _SHAPES: dict[type, tuple[str, bool, bool, bool]] = {event_type: _shape(event_type) for event_type in EVENTS}

@@ -6,7 +6,7 @@ from typing import TypedDict
 from engine.core.commands import Command, RetryWork, Submit
 from engine.core.events import RunFinished, RunSubmitted
 from engine.core.finished import resubmission_of
-from engine.core.queries.targets import at, id_in
+from engine.core.queries.targets import id_in, id_target
 from engine.core.state import RunSummary
 from engine.reading.folding import IMPORTS, events_of, summary_in
 from engine.runtimes.attempts.services import Services
@@ -72,7 +72,7 @@ class FinishedRuns:
         # The run was imported with an archive; its settings are only in the journal of the exporting team.
         return Submit(
             request=copy_json(await self._services.text(summary.request)),
-            supervisor=at(summary.supervisor_id),
+            supervisor=id_target(summary.supervisor_id),
             conversation=summary.conversation,
         )
 

@@ -19,8 +19,8 @@ from engine.core.queries.team.code import references_in_command
 from engine.core.signals import EngineBegan, EngineEnds, Signal
 from engine.core.specs.options import GRACE_S
 from engine.core.state import RunSummary, State
-from engine.core.validation.records import checked
-from engine.errors import CommandRefusedError, HostStopped, UnknownRun, first_of
+from engine.core.validation.records import rebuild_checked
+from engine.errors import CommandRefusedError, HostStopped, UnknownRun, first_error
 from engine.host.attempts import Attempts
 from engine.host.batch import Batch, OnWritten
 from engine.host.effects import Performer
@@ -116,7 +116,7 @@ class Host:
         self.models = ModelService(self.spawn, self._check_outside)
         self.processes = Processes()
         self.programs = Programs()
-        self.bus = Bus(LiveTexts(tapes=store.path is not None, on_news=store.live.news), self._read_events_after)
+        self.bus = Bus(LiveTexts(tapes=store.path is not None, on_change=store.live.news), self._read_events_after)
         store.live.follow(self.bus.board.take)
         self._pid = pid if pid is not None else os.getpid()
         self._snapshot_events = snapshot_events
@@ -215,7 +215,7 @@ class Host:
                 try:
                     await self._run_all(group, task_status)
                 except Exception as group_error:  # raised once all tasks have ended; the group would wrap it
-                    failure = error = self.store.lease.explain(first_of(group_error))
+                    failure = error = self.store.lease.explain(first_error(group_error))
                     if not isinstance(error, Deposed | FileLost):  # reported once, by the caller of `run`
                         log.error("the engine ends: %s", error)
                     self._end(f"{type(error).__name__}: {error}")
@@ -258,7 +258,7 @@ class Host:
         """
         self._check_open()
         try:
-            command = checked(command, str(command.type))
+            command = rebuild_checked(command, str(command.type))
         except BadValue as bad:
             raise CommandRefusedError(bad.code, bad.reason) from bad
         with self.clock.held():

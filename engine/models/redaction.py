@@ -89,7 +89,7 @@ def is_secret_name(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
 
 
-def note_sent(name: str) -> None:
+def note_sent_variable(name: str) -> None:
     """Note that the value of a variable is sent as a key, so that it is hidden even if it is short."""
     _sent_variables.add(name)
 

@@ -146,7 +146,7 @@ def _next_reply(replies: Sequence[Reply], messages: Sequence[Message]) -> Reply:
 
 def _match_groups(match: str | None, text: str) -> dict[str, str] | None:
     """Return the named groups of an expression in a text; None if it does not match."""
-    return {} if match is None else Pattern(match).groups_in(text, within_s=SLOW_TIMEOUT_S)
+    return {} if match is None else Pattern(match).groups_in(text, timeout_s=SLOW_TIMEOUT_S)
 
 
 def _last_text(messages: Sequence[Message]) -> str:

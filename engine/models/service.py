@@ -13,7 +13,7 @@ from engine.models.link import Link, RequestFailed
 from engine.models.providers import Provider, provider_named
 from engine.models.rate_limits import RateLimits, RequestSlot
 from engine.models.records import Chunk, ModelAnswer, ModelError, ModelRequest, Sleep
-from engine.models.redaction import note_sent
+from engine.models.redaction import note_sent_variable
 
 DEFAULT_ANSWER_TOKENS = 256
 """Estimate for an answer of a model that has not answered yet."""
@@ -149,7 +149,7 @@ class ModelService:
         assert spec.model is not None
         own = () if spec.key_env is None else (spec.key_env,)
         for name in own:
-            note_sent(name)
+            note_sent_variable(name)
         if spec.base_url is not None:
             return (_variable_value(own) if own else None), ()
         facts = await self.facts(spec.model)

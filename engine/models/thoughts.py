@@ -20,16 +20,16 @@ class TaggedText:
         """Text that may be part of a tag."""
         self._closing = ""
         """The tag that ends the thought; empty outside of one."""
-        self._is_open = True
+        self._expects_tag = True
         """Whether a tag may still come."""
-        self._is_blank = False
+        self._skips_blanks = False
         """Whether only white space has followed the thought; it is dropped."""
 
     def feed(self, text: str) -> Iterator[tuple[bool, str]]:
         """Yield the text that is certain by now, each piece with whether it is thought."""
-        if not self._is_open:
-            text = text.lstrip() if self._is_blank else text
-            self._is_blank = self._is_blank and not text
+        if not self._expects_tag:
+            text = text.lstrip() if self._skips_blanks else text
+            self._skips_blanks = self._skips_blanks and not text
             yield False, text
             return
         self._buffer += text
@@ -44,8 +44,8 @@ class TaggedText:
             self._closing, self._buffer = TAGS[opening], start[len(opening) :]
         thought, tag, after = self._buffer.partition(self._closing)
         if tag:
-            self._is_open = False
-            self._is_blank = True
+            self._expects_tag = False
+            self._skips_blanks = True
             self._closing = ""
             self._buffer = ""
             yield True, thought
@@ -59,7 +59,7 @@ class TaggedText:
         """Yield the buffered text at the end of the stream."""
         text = self._buffer
         self._buffer = ""
-        self._is_open = False
+        self._expects_tag = False
         yield bool(self._closing), text
 
 
@@ -68,11 +68,11 @@ def split_unopened_thought(text: str) -> tuple[str, str]:
 
     After an opening tag, or in a block of code, such a line belongs to an answer about tags.
     """
-    end = _UNOPENED.search(text)
-    before = "" if end is None else text[: end.start()]
-    if end is None or any(tag in before for tag in TAGS) or before.count("```") % 2:
+    closing = _UNOPENED.search(text)
+    thought = "" if closing is None else text[: closing.start()]
+    if closing is None or any(tag in thought for tag in TAGS) or thought.count("```") % 2:
         return "", text
-    return before, text[end.end() :]
+    return thought, text[closing.end() :]
 
 
 def split_content(content: Any) -> tuple[str, str]:

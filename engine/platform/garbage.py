@@ -17,15 +17,15 @@ _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
 """From `malloc.h` of glibc."""
 
 
-def collect_rarely(*, is_told: bool = False) -> None:
+def collect_rarely(*, is_manual: bool = False) -> None:
     """Freeze existing objects and raise the collection thresholds; for the whole process.
 
     Args:
-        is_told: The program calls `collect_young` and `collect_all` itself; only new objects are collected
+        is_manual: The program calls `collect_young` and `collect_all` itself; only new objects are collected
             automatically.
     """
     gc.freeze()
-    gc.set_threshold(_NEW_OBJECTS, _NEVER if is_told else _YOUNG, _OLD)
+    gc.set_threshold(_NEW_OBJECTS, _NEVER if is_manual else _YOUNG, _OLD)
 
 
 def collect_young() -> None:

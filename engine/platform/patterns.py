@@ -31,8 +31,8 @@ class BadPattern(ValueError):
 class TooSlow(BadPattern):
     """A pattern exceeded its time limit."""
 
-    def __init__(self, expression: str, within_s: float) -> None:
-        super().__init__(expression, f"it takes longer than {within_s:g} s; write it without nested repetitions")
+    def __init__(self, expression: str, timeout_s: float) -> None:
+        super().__init__(expression, f"it takes longer than {timeout_s:g} s; write it without nested repetitions")
 
 
 class Pattern:
@@ -40,13 +40,13 @@ class Pattern:
 
     Args:
         expression: The expression in Python's syntax.
-        any_case: Whether case is ignored.
+        ignore_case: Whether case is ignored.
 
     Raises:
         BadPattern: If it is invalid, or repeats a part too often.
     """
 
-    def __init__(self, expression: str, *, any_case: bool = False) -> None:
+    def __init__(self, expression: str, *, ignore_case: bool = False) -> None:
         import regex  # only where an expression is used
 
         if count_repeats(expression) > MAX_REPEATS:  # `regex` expands repetitions in memory
@@ -54,25 +54,25 @@ class Pattern:
         self._expression = expression
         escaped = _BRACE.sub(lambda brace: r"\{" if brace[0] == "{" else brace[0], expression)
         try:
-            self._search = regex.compile(escaped, regex.IGNORECASE if any_case else 0).search
+            self._search = regex.compile(escaped, regex.IGNORECASE if ignore_case else 0).search
         except regex.error as error:
             raise BadPattern(expression, str(error)) from error
 
-    def is_in(self, text: str, *, within_s: float = FAST_TIMEOUT_S) -> bool:
+    def is_in(self, text: str, *, timeout_s: float = FAST_TIMEOUT_S) -> bool:
         """Return whether a part of a text matches; above `FAST_TIMEOUT_S` other threads may run meanwhile.
 
         Args:
-            within_s: Processor time that this may take, in seconds.
+            timeout_s: Processor time that this may take, in seconds.
 
         Raises:
             TooSlow: If it takes longer.
         """
-        return self.groups_in(text, within_s=within_s) is not None
+        return self.groups_in(text, timeout_s=timeout_s) is not None
 
-    def groups_in(self, text: str, *, within_s: float = FAST_TIMEOUT_S) -> dict[str, str] | None:
+    def groups_in(self, text: str, *, timeout_s: float = FAST_TIMEOUT_S) -> dict[str, str] | None:
         """Return the named groups of the first match, "" for unmatched ones; None without one; raises as `is_in`."""
         try:
-            first_match = self._search(text, timeout=within_s, concurrent=within_s > FAST_TIMEOUT_S)
+            first_match = self._search(text, timeout=timeout_s, concurrent=timeout_s > FAST_TIMEOUT_S)
         except TimeoutError:
-            raise TooSlow(self._expression, within_s) from None
+            raise TooSlow(self._expression, timeout_s) from None
         return None if first_match is None else first_match.groupdict("")

@@ -52,7 +52,7 @@ def _bounded_validator(within_s: float) -> Any:
         return timed_check
 
     def check_pattern(_validator: Any, expression: str, value: Any, _schema: Any) -> Iterator[ValidationError]:
-        if isinstance(value, str) and not Pattern(expression).is_in(value, within_s=SLOW_TIMEOUT_S):
+        if isinstance(value, str) and not Pattern(expression).is_in(value, timeout_s=SLOW_TIMEOUT_S):
             yield ValidationError(f"{value!r} does not match {expression!r}")
 
     def check_unique(_validator: Any, is_required: bool, value: Any, _schema: Any) -> Iterator[ValidationError]:

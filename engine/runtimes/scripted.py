@@ -87,7 +87,7 @@ class ScriptedRuntime:
 
     def _rule(self, text: str, attempt: int) -> Rule:
         for rule in self._rules:
-            if rule.match is not None and not Pattern(rule.match).is_in(text, within_s=SLOW_TIMEOUT_S):
+            if rule.match is not None and not Pattern(rule.match).is_in(text, timeout_s=SLOW_TIMEOUT_S):
                 continue
             if rule.times is None or attempt <= rule.times:
                 return rule

@@ -16,7 +16,7 @@ from typing_extensions import override
 from engine.core.commands import Answer, Command, Resume
 from engine.core.encoding.codec import encode_command
 from engine.core.events import EngineStopped
-from engine.core.queries.targets import at
+from engine.core.queries.targets import id_target
 from engine.core.state import State
 from engine.errors import CommandRefusedError, DiskStayedFull, HostStopped
 from engine.host.host import Host
@@ -339,7 +339,7 @@ def resume_commands(state: State) -> list[Command]:
         *(supervisor.id for supervisor in state.supervisors.values() if supervisor.paused),
         *(agent.id for agent in state.agents.values() if agent.paused or agent.away),
     ]
-    return [Resume(target=at(target_id)) for target_id in paused_ids]
+    return [Resume(target=id_target(target_id)) for target_id in paused_ids]
 
 
 def answer_commands(state: State, draw: Random) -> list[Command]:

@@ -13,8 +13,8 @@ from engine.core.commands import COMMAND_KINDS, Command, Order
 from engine.core.decide import decide
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.events import CommandRefused
-from engine.core.queries.targets import at
-from engine.core.records.records import copy_with, names
+from engine.core.queries.targets import id_target
+from engine.core.records.records import copy_with, field_names
 from engine.core.specs.limits import Limits
 from engine.core.state import State, Supervisor
 from engine.simulation.drawing import DRAW_BY_NAME, INVALID_SHARE, SKILLS, choose_name, draw_record, targets_of
@@ -149,13 +149,13 @@ def _switch_strategy(draw: Random, state: State, number: int) -> Command:
     command: commands.SwitchStrategy = draw_record(commands.SwitchStrategy, draw, state)
     supervisor = _some_supervisor(draw, state)
     mode = draw_mode(draw)
-    values = {name: getattr(command, name) for name in names(commands.SwitchStrategy)}
+    values = {name: getattr(command, name) for name in field_names(commands.SwitchStrategy)}
     if supervisor is not None and draw.random() > INVALID_SHARE:
         members, agents = member_names(state, supervisor)
         lead = draw.choice([None, *agents]) if mode != "delegate" or not agents else draw.choice(agents)
         settings = draw_settings(draw, mode, members)
         values |= {
-            "supervisor": at(supervisor.id),
+            "supervisor": id_target(supervisor.id),
             "mode": mode,
             "settings": settings,
             "lead": lead,
@@ -173,7 +173,10 @@ def _change_supervisor(draw: Random, state: State, number: int) -> Command:
         return command
     options = draw_options(draw, supervisor.mode, *member_names(state, supervisor))
     return commands.ChangeSupervisor(
-        supervisor=at(supervisor.id), options=options, max_parallel=command.max_parallel, max_agents=command.max_agents
+        supervisor=id_target(supervisor.id),
+        options=options,
+        max_parallel=command.max_parallel,
+        max_agents=command.max_agents,
     )
 
 
@@ -186,7 +189,7 @@ def _add_agent(draw: Random, state: State, number: int) -> Command:
         if len(member_names(state, supervisor)[1]) >= supervisor.max_agents
     ]
     if full_supervisors and draw.random() < EVICTION_SHARE:
-        return copy_with(command, supervisor=at(draw.choice(full_supervisors).id), evict=True)
+        return copy_with(command, supervisor=id_target(draw.choice(full_supervisors).id), evict=True)
     return command
 
 

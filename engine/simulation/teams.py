@@ -7,7 +7,7 @@ from typing import Any, TypeVar, get_args
 from msgspec import Struct
 
 from engine.core.commands import LoadTeam, SupervisorSpec
-from engine.core.records.records import JsonValue, copy_with, names
+from engine.core.records.records import JsonValue, copy_with, field_names
 from engine.core.specs.failure_policies import Escalate, Fail, Failover, FailurePolicy, Retry, Skip
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import Optimize, SupervisorOptions
@@ -82,7 +82,9 @@ def map_specs(value: T, change: Callable[[AgentSpec], AgentSpec]) -> T:
     if isinstance(value, AgentSpec):
         changed_value = change(value)
     elif isinstance(value, Struct):
-        changed_value = copy_with(value, **{name: map_specs(getattr(value, name), change) for name in names(value)})
+        changed_value = copy_with(
+            value, **{name: map_specs(getattr(value, name), change) for name in field_names(value)}
+        )
     elif isinstance(value, list):
         changed_value = [map_specs(item, change) for item in value]
     return changed_value  # type: ignore[no-any-return]
@@ -100,7 +102,7 @@ def draw_spec(draw: Random, name: str | None = None) -> AgentSpec:
     }
     hints = hints_of(AgentSpec)
     empty_state = State()
-    for name in names(AgentSpec):
+    for name in field_names(AgentSpec):
         if name not in (*values, *UNUSED_FIELDS) and draw.random() < RARE_SHARE:
             try:
                 value = field_value(name, hints[name], draw, empty_state)

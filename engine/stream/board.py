@@ -52,9 +52,9 @@ class LiveTexts:
         on_news: Called when something has changed.
     """
 
-    def __init__(self, *, tapes: bool, on_news: Callable[[], None]) -> None:
+    def __init__(self, *, tapes: bool, on_change: Callable[[], None]) -> None:
         self._with_tapes = tapes
-        self._on_news = on_news
+        self._on_change = on_change
         self._lock = threading.Lock()
         self._taking = threading.Lock()
         self._tasks: dict[str, _TaskTexts] = {}
@@ -86,7 +86,7 @@ class LiveTexts:
         """Note that all live output from before event `seq` has been added."""
         self._delivered_seq = self._newest_seq = seq
         if self._with_tapes and self._tasks:
-            self._on_news()
+            self._on_change()
 
     def take(self) -> dict[str, str]:
         """Return the changed texts by key; an empty text removes its key."""
@@ -117,7 +117,7 @@ class LiveTexts:
             if not self._with_tapes:
                 self._save_memory(task_texts, note)
         if is_news:
-            self._on_news()
+            self._on_change()
 
     def _save_memory(self, task_texts: "_TaskTexts", note: _Note) -> None:
         """Merge notes or drop ended tasks: without a live file `take` may never be called."""

@@ -25,7 +25,7 @@ from engine.core.decide.teams.loading import find_declared_root, merge_declarati
 from engine.core.decide.teams.matching import Described, Matching, Path
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.errors import Refused
-from engine.core.queries.targets import at, find_supervisor
+from engine.core.queries.targets import find_supervisor, id_target
 from engine.core.queries.team.code import grants_for_own_program
 from engine.core.queries.team.declared import describe_member
 from engine.core.queries.team.team_plan import describe_change
@@ -111,7 +111,7 @@ class Adoption:
         self._unadopted.difference_update(place.member_ids)
         member = self._reference_callables(state, place.team, place.ids)
         declare = Declare(
-            parent=None if place.parent_id is None else at(place.parent_id),
+            parent=None if place.parent_id is None else id_target(place.parent_id),
             member=member if place.parent_id is None else member.members[0],
             on_conflict=self._on_conflict,
             settings=settings,

@@ -87,14 +87,14 @@ class RemoteEngine(EngineLink):
         """The file has lost events that were folded; the next call folds it again from the start."""
         self._follower: _Follower | None = None
         self._journal = FileJournal(self._path)
-        self._bus = Bus(LiveTexts(tapes=False, on_news=lambda: None), self._read_on)
+        self._bus = Bus(LiveTexts(tapes=False, on_change=lambda: None), self._read_after)
         self._queued_rows: dict[asyncio.Future[None], CommandRow] = {}
         """Commands not yet written into the inbox."""
         self._write_lock = anyio.Lock()
         """Held by the task that writes the queued commands, of its own and of others, in one statement."""
         self._outcomes: dict[str, asyncio.Future[Applied]] = {}
         self._runs: dict[str, asyncio.Future[RunSummary]] = {}
-        self._level_waiters: list[tuple[int, asyncio.Future[None]]] = []
+        self._ticket_waiters: list[tuple[int, asyncio.Future[None]]] = []
         """Waiters for the state at the time of a ticket."""
 
     @property
@@ -185,7 +185,7 @@ class RemoteEngine(EngineLink):
         """Return events and live output from now on; otherwise as `events`."""
         return AttachedStream(self._path, self.events())
 
-    async def _read_on(self, after_seq: int) -> list[tuple[int, Event]]:
+    async def _read_after(self, after_seq: int) -> list[tuple[int, Event]]:
         return await anyio.to_thread.run_sync(events_after, self._path, after_seq)
 
     @asynccontextmanager
@@ -209,13 +209,13 @@ class RemoteEngine(EngineLink):
 
     async def _wait_until_current(self) -> None:
         """Wait until the state is as recent as the file was at the time of the call."""
-        ticket = self._ensure_following().ask()
+        ticket = self._ensure_following().request_ticket()
         while ticket is None:  # the follower has just ended; all waiters continue with the next one
             self._drop_follower()
-            ticket = self._ensure_following().ask()
-            self._level_waiters = [(ticket or 0, waiter) for _, waiter in self._level_waiters]
+            ticket = self._ensure_following().request_ticket()
+            self._ticket_waiters = [(ticket or 0, waiter) for _, waiter in self._ticket_waiters]
         waiter: asyncio.Future[None] = asyncio.Future()
-        self._level_waiters.append((ticket, waiter))
+        self._ticket_waiters.append((ticket, waiter))
         await waiter
 
     def _stop_following(self) -> None:
@@ -250,12 +250,12 @@ class RemoteEngine(EngineLink):
                 _resolve(self._runs.pop(event.run_id), summary_of(event, index))
         self._bus.publish_events(seq, events)
 
-    def handle_level(self, follower: "_Follower", ticket: int) -> None:
+    def handle_ticket(self, follower: "_Follower", ticket: int) -> None:
         """Wake the waiters for this ticket and earlier ones."""
         if follower is self._follower:
-            for _, future in (waiter for waiter in self._level_waiters if waiter[0] <= ticket):
+            for _, future in (waiter for waiter in self._ticket_waiters if waiter[0] <= ticket):
                 _resolve(future, None)
-            self._level_waiters = [waiter for waiter in self._level_waiters if waiter[0] > ticket]
+            self._ticket_waiters = [waiter for waiter in self._ticket_waiters if waiter[0] > ticket]
 
     def handle_end(self, follower: "_Follower", error: Exception | None) -> None:
         """Fail all waiters, because nothing more will come."""
@@ -267,10 +267,10 @@ class RemoteEngine(EngineLink):
 
     def _fail(self, error: Exception) -> None:
         waiting: list[asyncio.Future[Any]] = [*self._outcomes.values(), *self._runs.values()]
-        for future in (*waiting, *(future for _, future in self._level_waiters)):
+        for future in (*waiting, *(future for _, future in self._ticket_waiters)):
             _resolve(future, error=error)
         self._runs.clear()
-        self._level_waiters.clear()
+        self._ticket_waiters.clear()
         self._bus.end()
 
 
@@ -294,9 +294,9 @@ class _Follower:
         self._passed_batches += 1
         self._call_in_loop(self._handle_events, events_of(records), [len(record.body) for record in records])
 
-    def level(self, ticket: int) -> None:
+    def reach(self, ticket: int) -> None:
         """Pass on that everything up to a ticket was passed on."""
-        self._call_in_loop(self._engine.handle_level, self, ticket)
+        self._call_in_loop(self._engine.handle_ticket, self, ticket)
 
     def end(self, error: Exception | None) -> None:
         """Pass on that nothing more comes."""

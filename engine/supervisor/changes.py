@@ -7,23 +7,23 @@ from typing import Annotated, Any, Literal, TypeAlias
 from engine.core import commands
 from engine.core.commands import Target
 from engine.core.discovery.choosing import choose
-from engine.core.queries.targets import at, find_member, find_supervisor
+from engine.core.queries.targets import find_member, find_supervisor, id_target
 from engine.core.queries.team.matching import candidate_of
-from engine.core.records.records import copy_with, names
+from engine.core.records.records import copy_with, field_names
 from engine.core.specs.options import Optimize, SupervisorOptions
 from engine.core.specs.spec import AgentSpec
 from engine.core.strategies import strategy_named
-from engine.core.validation.rules import Says, Within
+from engine.core.validation.rules import Within, Wording
 from engine.host.pending_commands import Applied
 from engine.supervisor.node import SupervisorNode, check_names, checks_arguments, spec_of, translate_refusals
 from engine.supervisor.registry import SpecifiedAgent
 
 Settings: TypeAlias = Mapping[str, Any]
-Trial: TypeAlias = Annotated[tuple[int, int], Within(min_length=2, max_length=2), Says("two whole numbers")]
+Trial: TypeAlias = Annotated[tuple[int, int], Within(min_length=2, max_length=2), Wording("two whole numbers")]
 SwapMode: TypeAlias = Literal["drain", "migrate", "abort"]
 
 _COORDINATION = ("mode", "aggregation", "aggregator", "preserve_agent_states", "scope", "settings", "lead", "run")
-_SPEC_FIELDS = tuple(name for name in names(AgentSpec) if name != "name")
+_SPEC_FIELDS = tuple(name for name in field_names(AgentSpec) if name != "name")
 _AGGREGATOR_REQUEST = "write, edit, summarize or combine several results into one text"
 """The request by which an agent is chosen as aggregator if none was ever named."""
 
@@ -86,7 +86,9 @@ class Changes(SupervisorNode):
         Raises:
             CommandRefusedError: If there is no such agent, or it is busy and no mode was given.
         """
-        return await self._engine.order(lambda: commands.RemoveMember(target=at(self._agent(name).id), mode=mode))
+        return await self._engine.order(
+            lambda: commands.RemoveMember(target=id_target(self._agent(name).id), mode=mode)
+        )
 
     @checks_arguments
     async def swap_agent(
@@ -141,7 +143,7 @@ class Changes(SupervisorNode):
     ) -> commands.SwapAgent:
         failures, tasks = rollback_after or (None, 10)
         return commands.SwapAgent(
-            agent=at(self._agent(name).id),
+            agent=id_target(self._agent(name).id),
             spec=None if isinstance(spec, str) else spec_of(spec),
             registered=spec if isinstance(spec, str) else None,
             mode=mode,
@@ -157,7 +159,7 @@ class Changes(SupervisorNode):
         Raises:
             CommandRefusedError: If there is no such agent, or it was never swapped.
         """
-        return await self._engine.order(lambda: commands.Rollback(agent=at(self._agent(name).id), mode=mode))
+        return await self._engine.order(lambda: commands.Rollback(agent=id_target(self._agent(name).id), mode=mode))
 
     @checks_arguments
     async def change_capabilities(
@@ -170,7 +172,7 @@ class Changes(SupervisorNode):
         """
         added, removed = list(add), list(remove)
         return await self._engine.order(
-            lambda: commands.ChangeCapabilities(agent=at(self._agent(name).id), add=added, remove=removed)
+            lambda: commands.ChangeCapabilities(agent=id_target(self._agent(name).id), add=added, remove=removed)
         )
 
     @checks_arguments
@@ -225,7 +227,7 @@ class Changes(SupervisorNode):
         def swap() -> commands.SwapAgent:
             agent = self._agent(name)
             return commands.SwapAgent(
-                agent=at(agent.id),
+                agent=id_target(agent.id),
                 spec=_with_settings(self._engine.with_callables(self._state.spec_of(agent)), settings),
             )
 
@@ -299,7 +301,7 @@ class Changes(SupervisorNode):
             UnknownOption: If a key is none of these.
             ValueError: If the threshold is out of range.
         """
-        option_names = list(names(Optimize))
+        option_names = list(field_names(Optimize))
         check_names("enable_auto_coordination_optimization", settings or (), option_names)
         optimize = Optimize(**(settings or {}))
         if self._supervisor.options.optimize == optimize:

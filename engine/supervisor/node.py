@@ -16,12 +16,12 @@ from engine.core.decide.teams.loading import find_declared_root
 from engine.core.discovery.nearest import nearest
 from engine.core.errors import BadValue, Refused, UnknownAgent, UnknownSupervisor, UnknownTarget
 from engine.core.events import Event
-from engine.core.queries.targets import Member, Work, at, find_agent, find_any
+from engine.core.queries.targets import Member, Work, find_agent, find_any, id_target
 from engine.core.records.records import JsonValue
 from engine.core.records.values import StoredValue
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, RunSummary, State, Supervisor
-from engine.core.validation.records import check_arguments, checked
+from engine.core.validation.records import check_arguments, rebuild_checked
 from engine.core.validation.rules import short_repr
 from engine.errors import CommandRefusedError, UnknownOption
 from engine.host.pending_commands import Applied
@@ -72,7 +72,7 @@ def checked_command(make: Callable[[], Command]) -> Command:
     """Make a command and check every value in it; raises CommandRefusedError if a value is invalid."""
     with translate_refusals():
         command = make()
-        return checked(command, str(command.type))
+        return rebuild_checked(command, str(command.type))
 
 
 def spec_of(agent: AgentSpec | SpecifiedAgent) -> AgentSpec:
@@ -246,7 +246,7 @@ class SupervisorNode:
     @property
     def _target(self) -> str:
         """The supervisor as a command's target."""
-        return at(self._supervisor.id)
+        return id_target(self._supervisor.id)
 
     def _target_for(self, target: str | None, find: Callable[..., Member | Work] = find_any) -> str:
         """Return the unambiguous target of one of its own members, or None for the supervisor itself.
@@ -264,7 +264,7 @@ class SupervisorNode:
             return self._target
         with translate_refusals():
             try:
-                return at(find(self._state, target, under=self._supervisor).id)
+                return id_target(find(self._state, target, under=self._supervisor).id)
             except (UnknownAgent, UnknownSupervisor, UnknownTarget):
                 return target
 

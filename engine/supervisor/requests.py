@@ -12,7 +12,7 @@ from engine.core.commands import Cancel, Pause, Reassign, Resume, RetryWork, Set
 from engine.core.decide.work.graphs import plan_graph
 from engine.core.errors import CoreError, Refused
 from engine.core.events import RunFinished
-from engine.core.queries.targets import at, find_agent, id_in
+from engine.core.queries.targets import find_agent, id_in, id_target
 from engine.core.queries.team.able import is_able
 from engine.core.queries.team.participants import Cast, cast_for
 from engine.core.records.records import Json
@@ -297,7 +297,7 @@ class Requests(SupervisorNode):
         except BaseException:
             with anyio.move_on_after(STOP_S, shield=True), suppress(EngineError, CoreError, StoreError):
                 if run_id in self._state.runs:
-                    await self._engine.order(lambda: Cancel(target=at(run_id), reason=reason, grace_s=grace_s))
+                    await self._engine.order(lambda: Cancel(target=id_target(run_id), reason=reason, grace_s=grace_s))
                     await self._engine.wait_for_run(run_id)
             raise
 

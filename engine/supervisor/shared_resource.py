@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import anyio
 
-from engine.errors import HostStopped, WrongLoop, first_of
+from engine.errors import HostStopped, WrongLoop, first_error
 
 Lifecycle: TypeAlias = Callable[[Callable[[], None], anyio.Event], Awaitable[None]]
 """Calls its first argument when ready, and returns once its second is set, or earlier by itself."""
@@ -125,7 +125,7 @@ class SharedResource:
         try:
             await self._lifecycle(self._started.set, self._stop)
         except Exception as error:
-            self._failure = first_of(error)
+            self._failure = first_error(error)
         finally:
             self._task = None
             self._started.set()

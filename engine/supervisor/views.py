@@ -7,7 +7,7 @@ from typing import Any, overload
 from engine.core.commands import AddAgent, RemoveMember, SwapAgent
 from engine.core.discovery.capability_index import CapabilityIndex
 from engine.core.errors import DuplicateName
-from engine.core.queries.targets import at
+from engine.core.queries.targets import id_target
 from engine.core.queries.team.matching import candidate_from, choose_agents
 from engine.core.specs.spec import AgentSpec
 from engine.supervisor.metrics import AgentView, SupervisionMetrics, agent_view, metrics_of
@@ -83,7 +83,7 @@ class AgentSpecs(MutableSequence[AgentSpec]):
         node = self._node
         state, engine, own_target = node._state, node._engine, node._target
         specs = {
-            at(agent.id): engine.with_callables(state.spec_of(agent))
+            id_target(agent.id): engine.with_callables(state.spec_of(agent))
             for agent in node._agents
             if agent.removing is None
         }
@@ -152,7 +152,7 @@ class AgentSpecs(MutableSequence[AgentSpec]):
         """Return the target of an agent; a placeholder if it was not added yet."""
         if target_id != _placeholder(name):
             return target_id
-        return next((at(agent.id) for agent in self._node._agents if agent.name == name), target_id)
+        return next((id_target(agent.id) for agent in self._node._agents if agent.name == name), target_id)
 
     @overload
     def __getitem__(self, index: int) -> AgentSpec: ...

@@ -17,7 +17,7 @@ from msgspec.structs import FieldInfo
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, StringConstraints, create_model
 from pydantic.fields import FieldInfo as KeyInfo
 
-from engine.core.records.records import JsonValue, fields, names
+from engine.core.records.records import JsonValue, field_names, fields
 from engine.core.validation.records import ValidatedRecord
 from engine.core.validation.rules import Means, rule_for
 from engine.platform.field_docstrings import field_docstrings
@@ -96,7 +96,7 @@ def as_record(record: Any) -> Any:
 
 
 def _record_of(record: Any, block: Block) -> Any:
-    return record(**{name: getattr(block, name) for name in names(record)})
+    return record(**{name: getattr(block, name) for name in field_names(record)})
 
 
 def _keys(record: Any, leave: Container[str] = ()) -> Iterator[tuple[str, tuple[Any, KeyInfo]]]:

@@ -6,7 +6,7 @@ from typing import Any
 from engine.core.commands import SupervisorSpec
 from engine.core.queries.team import code
 from engine.core.queries.team.code import program_of, specs_in, supervisors_in
-from engine.core.records.records import copy_with, names
+from engine.core.records.records import copy_with, field_names
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec, lead_spec
@@ -19,17 +19,17 @@ def supervisor_spec(block: TeamBlock) -> SupervisorSpec:
     """Return a supervisor with everything under it, its members in order."""
     supervisor = block.supervisor
     members: dict[str, AgentSpec | SupervisorSpec] = {agent.name: agent_spec(agent) for agent in block.agents}
-    leads: dict[str, Any] = {}
+    lead_options: dict[str, Any] = {}
     if supervisor.model is not None:
         members = {supervisor.name: lead_spec(supervisor.name, supervisor.model, supervisor.instructions), **members}
-        leads = {"lead": supervisor.name}
+        lead_options = {"lead": supervisor.name}
     members |= {team.supervisor.name: supervisor_spec(team) for team in block.teams}
-    first = supervisor.order or supervisor.participants or []
+    first_names = supervisor.order or supervisor.participants or []
     return SupervisorSpec(
         **_values(SupervisorSpec, supervisor),
-        mode="delegate" if leads else supervisor.strategy,
-        options=copy_with(_options(block), **leads),
-        members=[members[name] for name in dict.fromkeys([*first, *members])],
+        mode="delegate" if lead_options else supervisor.strategy,
+        options=copy_with(_options(block), **lead_options),
+        members=[members[name] for name in dict.fromkeys([*first_names, *members])],
     )
 
 
@@ -50,8 +50,8 @@ def _options(block: TeamBlock) -> SupervisorOptions:
 
 def _values(record: Any, *blocks: Block) -> dict[str, Any]:
     """Return the fields of a record that blocks have under the same name."""
-    keys = {key: block for block in blocks for key in type(block).model_fields}
-    return {name: getattr(keys[name], name) for name in names(record) if name in keys}
+    blocks_by_key = {key: block for block in blocks for key in type(block).model_fields}
+    return {name: getattr(blocks_by_key[name], name) for name in field_names(record) if name in blocks_by_key}
 
 
 def _limits(block: AmountsBlock | None) -> Limits | None:

@@ -10,12 +10,12 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Tag, create_model
 from pydantic_core import PydanticCustomError
 
-from engine.core.records.records import names
+from engine.core.records.records import field_names
 from engine.core.specs.failure_policies import FailurePolicy
 from engine.teamfile.blocks import Block, as_record, block_of
 
 _RECORDS: dict[str, Any] = {policy.__name__.lower(): policy for policy in get_args(FailurePolicy)}
-BLOCKS = {name: block_of(policy) for name, policy in _RECORDS.items() if names(policy)}
+BLOCKS = {name: block_of(policy) for name, policy in _RECORDS.items() if field_names(policy)}
 """The blocks of policies that have settings."""
 _ALLOWED = f"must be one of {', '.join(_RECORDS)}, such as {{retry: 3}}"
 _ONE_POLICY = "must be one policy, its settings in a block of their own, such as {retry: {retries: 3, base_s: 0.5}}"
@@ -23,7 +23,7 @@ _ONE_POLICY = "must be one policy, its settings in a block of their own, such as
 
 def short_setting(policy: Any) -> str:
     """Return the name of the setting that a single number sets; empty if the policy has no settings."""
-    return next(iter(names(policy)), "")
+    return next(iter(field_names(policy)), "")
 
 
 def _with_settings(name: str) -> type[Block]:
@@ -35,7 +35,8 @@ def _with_settings(name: str) -> type[Block]:
         return {short: value} if isinstance(value, int | float) and not isinstance(value, bool) else value
 
     settings: Any = Annotated[as_record(policy), BeforeValidator(in_full, json_schema_input_type=Any)]
-    text = f"`{{{name}: {{{', '.join(f'{setting}: …' for setting in names(policy))}}}}}`; `{{{name}: 3}}` sets {short}."
+    setting_names = ", ".join(f"{setting}: …" for setting in field_names(policy))
+    text = f"`{{{name}: {{{setting_names}}}}}`; `{{{name}: 3}}` sets {short}."
     keys: dict[str, Any] = {name: (settings, ...)}
     return create_model(f"{policy.__name__}Policy", __base__=Block, __module__=__name__, __doc__=text, **keys)
 

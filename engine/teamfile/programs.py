@@ -9,7 +9,7 @@ from pathlib import Path
 
 from engine.core.queries.team.code import PROGRAM_TYPES
 from engine.errors import Unusable
-from engine.runtimes.programs.environment import check_acp, check_program, environment
+from engine.runtimes.programs.environment import build_environment, check_acp, check_program
 from engine.teamfile.document import Loc, YamlDocument
 from engine.teamfile.faults import field
 from engine.teamfile.meaning import agents_of, teams_of
@@ -22,7 +22,7 @@ def missing_programs(team: TeamDocument, folder: Path, document: YamlDocument) -
     @cache
     def fault_of(name: str, cwd: str, env: tuple[str, ...]) -> str | None:
         try:
-            check_program(name, cwd=folder / cwd, env=environment(env))
+            check_program(name, cwd=folder / cwd, env=build_environment(env))
         except Unusable as unusable:
             return unusable.reason
         return None

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from engine.core.commands import SupervisorSpec
-from engine.core.records.records import JsonValue, names
+from engine.core.records.records import JsonValue, field_names
 from engine.core.specs.failure_policies import FailurePolicy
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import SupervisorOptions
@@ -107,7 +107,7 @@ class SupervisorBlock(Block):
 
 @keys_of(
     SupervisorOptions,
-    leave=set(names(SupervisorOptions)) - set(_TEAM_KEYS),
+    leave=set(field_names(SupervisorOptions)) - set(_TEAM_KEYS),
     first=("supervisor", "agents", "limits"),
 )
 class TeamBlock(Block):

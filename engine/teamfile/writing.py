@@ -13,7 +13,7 @@ import msgspec
 import yaml
 from pydantic import ValidationError
 
-from engine.core.records.records import fields, names
+from engine.core.records.records import field_names, fields
 from engine.core.specs.failure_policies import Policy, Retry
 from engine.core.specs.limits import Limits
 from engine.core.specs.spec import AgentSpec, Pool
@@ -45,7 +45,7 @@ def inexpressible_fields(spec: AgentSpec) -> list[str]:
         again = agent_spec(AgentBlock.model_validate(_block(spec)))
     except ValidationError as error:  # such as code of a running program, which no file can name
         return list(dict.fromkeys(str(error_details["loc"][0]) for error_details in error.errors()))
-    return [name for name in names(AgentSpec) if getattr(again, name) != getattr(spec, name)]
+    return [name for name in field_names(AgentSpec) if getattr(again, name) != getattr(spec, name)]
 
 
 def _block(spec: AgentSpec) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def _block(spec: AgentSpec) -> dict[str, Any]:
 
 
 def _fields(spec: AgentSpec) -> dict[str, Any]:
-    values = {name: getattr(spec, name) for name in names(AgentSpec) if name in AgentBlock.model_fields}
+    values = {name: getattr(spec, name) for name in field_names(AgentSpec) if name in AgentBlock.model_fields}
     chain = [_policy(policy) for policy in spec.on_failure]
     return {**values, "type": spec.agent_type, "on_failure": chain, "pool": _pool(spec.pool)}
 
@@ -73,7 +73,7 @@ def _is_default(name: str, value: Any) -> bool:
 
 def _policy(policy: Policy) -> Any:
     """Return a policy in its shortest form: `skip`, `{retry: 3}`, or with all settings that are not the default."""
-    own = _own_values(policy, names(policy))
+    own = _own_values(policy, field_names(policy))
     if not own:
         return {"retry": policy.retries} if isinstance(policy, Retry) else policy.type
     short = short_setting(type(policy))
@@ -84,7 +84,7 @@ def _pool(pool: Pool | None) -> Any:
     if pool is None:
         return None
     is_range = pool == Pool(min=pool.min, max=pool.max)
-    return f"{pool.min}..{pool.max}" if is_range else {name: getattr(pool, name) for name in names(Pool)}
+    return f"{pool.min}..{pool.max}" if is_range else {name: getattr(pool, name) for name in field_names(Pool)}
 
 
 def _limits(spec: AgentSpec) -> dict[str, Any] | None:
@@ -107,7 +107,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, msgspec.Struct):
-        return {name: _plain(getattr(value, name)) for name in names(type(value))}
+        return {name: _plain(getattr(value, name)) for name in field_names(type(value))}
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_plain(item) for item in value]
     if isinstance(value, Decimal):

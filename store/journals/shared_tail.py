@@ -34,8 +34,8 @@ class Follower(Protocol):
     def take(self, records: list[Record]) -> None:
         """Accept the next records, oldest first; an exception ends its following."""
 
-    def level(self, ticket: int) -> None:
-        """Note that everything in the file at the time of `Following.ask` (which returned `ticket`) was delivered."""
+    def reach(self, ticket: int) -> None:
+        """Note that everything was delivered that the file held when `Following.request_ticket` returned `ticket`."""
 
     def end(self, error: Exception | None) -> None:
         """Note the end of following: no engine holds the file (None), or an error."""
@@ -55,8 +55,8 @@ class Following(Cursor):
         """True once no more requests are accepted."""
         self.has_left = False
 
-    def ask(self) -> int | None:
-        """Request delivery of everything in the file now; return the ticket for `level`, None if following is over."""
+    def request_ticket(self) -> int | None:
+        """Request delivery of everything in the file now; return the ticket for `reach`, None if following is over."""
         with _GUARD:
             if self.is_over:
                 return None
@@ -88,7 +88,7 @@ class Following(Cursor):
                 self._is_behind = len(records) == _PAGE
             if ticket > self._answered_ticket and not (self._is_behind or self.has_left):
                 self._answered_ticket = ticket
-                self._follower.level(ticket)
+                self._follower.reach(ticket)
         except Exception as error:  # of this follower; the others, which share the thread, go on
             self.end(error)
 

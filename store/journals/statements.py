@@ -90,7 +90,7 @@ They are preceded by commands of the kinds `:first`, each after the earlier comm
 
 Any program can write the table, so a column may hold anything: columns are read as bytes, up to their size limit.
 """
-NAME_COMMANDS = f"""
+ASSIGN_COMMAND_IDS = f"""
 UPDATE commands SET id = '{_GENERATED_ID_PREFIX}' || place || '-' || lower(hex(randomblob(8)))
  WHERE place IN (SELECT value FROM json_each(?))
 """

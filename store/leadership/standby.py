@@ -35,7 +35,7 @@ declare the leader dead."""
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The right to take over, with a held lock; made by `Standby.turn`, consumed by `open_store`."""
+    """The right to take over, with a held lock; made by `Standby.wait_for_turn`, consumed by `open_store`."""
 
     lock: FileLock
     path: Path
@@ -68,12 +68,12 @@ class Standby:
 
     def __init__(self, files: Files, takeover_after_s: float | None) -> None:
         self._files = files
-        self._patience_s = takeover_after_s
+        self._takeover_after_s = takeover_after_s
         self._registration = register_standby(files)
         self._silence_start: tuple[int, float] | None = None
         self._last_check_s = time.monotonic()
 
-    async def turn(self, on_check: Callable[[], None] = lambda: None) -> Turn:
+    async def wait_for_turn(self, on_check: Callable[[], None] = lambda: None) -> Turn:
         """Return when it is this engine's turn; call it again if `open_store` raises `NotItsTurn`.
 
         Args:
@@ -96,18 +96,18 @@ class Standby:
 
     async def _wait_for_lock(self, on_check: Callable[[], None]) -> Turn | None:
         """Wait for the lock; None if the lock file was replaced meanwhile, so that the wait has to start again."""
-        queue = _Queue(await anyio.to_thread.run_sync(open_lock_file, self._files.lock))
+        waiter = _LockWaiter(await anyio.to_thread.run_sync(open_lock_file, self._files.lock))
         try:
-            while not await queue.wait_granted(CHECK_INTERVAL_S):
+            while not await waiter.wait_granted(CHECK_INTERVAL_S):
                 turn = await anyio.to_thread.run_sync(self._check_leader)
                 if turn is not None:
                     return turn
                 await anyio.to_thread.run_sync(on_check)
-                if not queue.is_current(self._files.lock):
+                if not waiter.is_current(self._files.lock):
                     return None
-            lock = queue.take()
+            lock = waiter.take()
         finally:
-            queue.leave()
+            waiter.leave()
         if lock.is_in_place(self._files.lock) and self._has_database():
             return Turn(lock, self._files.lock)
         lock.release()
@@ -121,10 +121,10 @@ class Standby:
         self._registration.beat()
         now_s = time.monotonic()
         is_awake, self._last_check_s = now_s - self._last_check_s < _MAX_CHECK_GAP_S, now_s
-        if self._patience_s is None:
+        if self._takeover_after_s is None:
             return None
         token, silent_s = self._read_silence(now_s)
-        if not is_awake or silent_s <= self._patience_s:
+        if not is_awake or silent_s <= self._takeover_after_s:
             return None
         replacement = create_temporary(self._files.lock)
         descriptor = open_lock_file(replacement)
@@ -172,7 +172,7 @@ async def stand_by(path: str | os.PathLike[str], *, takeover_after_s: float | No
         standby.leave()
 
 
-class _Queue:
+class _LockWaiter:
     """A thread that blocks on a lock and signals through a pipe when it has it."""
 
     def __init__(self, descriptor: int) -> None:

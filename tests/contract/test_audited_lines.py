@@ -19,7 +19,7 @@ from engine.core.queries.work.excerpts import args_of
 from engine.core.specs.failure_policies import Retry
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import Preempt, SupervisorOptions
-from engine.core.validation.records import checked
+from engine.core.validation.records import rebuild_checked
 from engine.simulation.drawing import draw_valid_record
 from tests.databases import write_database
 from tests.unit.test_targets_everywhere import PLACES, put
@@ -134,7 +134,7 @@ def _sayable(cls: Any, path: tuple[str, ...]) -> Command | None:
         if drawn is None or getattr(drawn, "spec", None) is not None or not getattr(drawn, "add", ["new"]):
             continue
         try:
-            command: Command = checked(put(drawn, path, "scout"), drawn.type)
+            command: Command = rebuild_checked(put(drawn, path, "scout"), drawn.type)
         except BadValue:
             continue
         line = line_of(command)

@@ -38,7 +38,7 @@ class Listener:
             raise LookupError("a follower of its own")
         self.records += records
 
-    def level(self, ticket: int) -> None:
+    def reach(self, ticket: int) -> None:
         self._levels.put(ticket)
 
     def end(self, error: Exception | None) -> None:
@@ -46,7 +46,7 @@ class Listener:
 
     async def seqs(self) -> list[int]:
         """Return what it has of all that stands in the file now."""
-        ticket = self.following.ask()
+        ticket = self.following.request_ticket()
         assert ticket is not None
         assert await anyio.to_thread.run_sync(self._levels.get, True, PATIENCE_S) == ticket
         return [record.seq for record in self.records]
@@ -138,7 +138,7 @@ async def test_following_ends_when_no_engine_holds_the_file_after_all_was_handed
 
     assert await listener.ended() is None
     assert [record.seq for record in listener.records] == [1, 2, 3]
-    assert listener.following.ask() is None
+    assert listener.following.request_ticket() is None
 
 
 @pytest.mark.anyio
@@ -173,7 +173,7 @@ async def test_who_follows_again_is_told_of_lost_rows_that_others_have_replaced_
         late = Listener(path, 3, mark=mark)  # while nothing happens in the file
 
         assert isinstance(await late.ended(), ReadRowsLost)
-        assert late.following.ask() is None
+        assert late.following.request_ticket() is None
         assert late.records == []
 
 

@@ -22,7 +22,7 @@ from engine import AgentSpec, CommandRefusedError, DiscoveryConfig, DynamicSuper
 from engine.archive.reading import read_state
 from engine.core.documents.document import read_document, references_in
 from engine.core.queries.team.declared import describe_member
-from engine.core.records.records import copy_with, names
+from engine.core.records.records import copy_with, field_names
 from engine.core.specs.options import SupervisorOptions
 from engine.platform.clock import VirtualClock
 from engine.runtimes.functions.kinds import WITHOUT_CONTEXT
@@ -80,7 +80,7 @@ def _options(draw: Random, mode: str, agents: list[str]) -> SupervisorOptions:
 
 def _spec(draw: Random, name: str) -> AgentSpec:
     drawn = _right(AgentSpec, lambda: draw_spec(draw, name))
-    kept = {name: getattr(drawn, name) for name in names(AgentSpec) if name not in NOT_DRAWN}
+    kept = {name: getattr(drawn, name) for name in field_names(AgentSpec) if name not in NOT_DRAWN}
     return AgentSpec(**(kept | {"agent_type": "function", "run": work}))
 
 

@@ -9,7 +9,7 @@ from textual.color import Color
 
 from dashboard.user.theme import THEMES
 from dashboard.widgets.report import Report
-from dashboard.widgets.report_table import MIN_COLUMN_WIDTH, ReportTable, fitted
+from dashboard.widgets.report_table import MIN_COLUMN_WIDTH, ReportTable, fit_widths
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
@@ -72,7 +72,7 @@ async def test_a_table_is_one_widget_and_its_cells_wrap_in_their_columns() -> No
 
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=8), st.integers(0, 120))
 def test_the_widest_columns_give_way_and_none_more_than_it_has_to(needs: list[int], room: int) -> None:
-    widths = fitted(needs, room)
+    widths = fit_widths(needs, room)
 
     assert all(min(need, MIN_COLUMN_WIDTH) <= width <= need for need, width in zip(needs, widths, strict=True))
     assert sum(widths) <= max(room, sum(min(need, MIN_COLUMN_WIDTH) for need in needs))

@@ -21,7 +21,7 @@ from engine.core.encoding.codec import encode_state
 from engine.core.errors import CoreError
 from engine.core.fold import fold
 from engine.core.state import State
-from engine.errors import EngineError, first_of
+from engine.errors import EngineError, first_error
 from engine.host.batch import row_of
 from engine.host.host import Host
 from engine.reading.folding import fold_file
@@ -111,7 +111,7 @@ def outcome(way: Callable[[Path], object], path: Path) -> str:
     except (StoreError, CoreError, EngineError) as error:
         return str(error)
     except Exception as error:
-        first = first_of(error)
+        first = first_error(error)
         if not isinstance(first, StoreError | CoreError | EngineError):
             raise
         return str(first)

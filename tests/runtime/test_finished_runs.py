@@ -6,7 +6,7 @@ import anyio.to_thread
 import pytest
 
 from engine.core.events import RunSubmitted
-from engine.core.records.records import names
+from engine.core.records.records import field_names
 from engine.core.specs.failure_policies import Retry
 from engine.core.specs.limits import Limits
 from engine.core.state import MAX_SUMMARIES
@@ -124,7 +124,9 @@ def submitted_in(path: Path) -> dict[str, dict[str, object]]:
     with Reader(path) as reader:
         told = [one for page in pages(reader, 0) for one in events_of(page) if isinstance(one, RunSubmitted)]
     own = ("run_id", "root_id", "at_ms", "warn_ms")
-    fields = {event.run_id: {name: getattr(event, name) for name in names(event) if name not in own} for event in told}
+    fields = {
+        event.run_id: {name: getattr(event, name) for name in field_names(event) if name not in own} for event in told
+    }
     for event in told:
         fields[event.run_id]["deadline_ms"] = None if event.deadline_ms is None else event.deadline_ms - event.at_ms
     return fields

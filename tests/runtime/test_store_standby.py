@@ -63,12 +63,12 @@ async def test_the_turn_comes_at_once_where_nobody_holds_the_store_and_when_its_
         await written(store)
     with anyio.fail_after(PATIENCE_S):
         async with stand_by(path) as first, stand_by(path) as second:
-            turn = await first.turn()
+            turn = await first.wait_for_turn()
             async with anyio.create_task_group() as group:
                 turns: list[Turn] = []
 
                 async def wait() -> None:
-                    turns.append(await second.turn())
+                    turns.append(await second.wait_for_turn())
 
                 async with open_store(path, turn=turn) as store:
                     group.start_soon(wait)
@@ -89,10 +89,10 @@ async def test_a_standby_waits_for_a_database_that_is_not_there_yet(tmp_path: Pa
             acquire(Files.of(path).lock, path).release()
             path.touch()
             with anyio.move_on_after(0.05) as early:
-                await standby.turn()
+                await standby.wait_for_turn()
             async with open_store(path):
                 pass
-            turn = await standby.turn()
+            turn = await standby.wait_for_turn()
             async with open_store(path, turn=turn) as store:
                 assert store.token == 2
 

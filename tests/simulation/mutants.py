@@ -22,7 +22,7 @@ from engine.core.commands import Cancel, Submit
 from engine.core.documents.document import read_document
 from engine.core.encoding.codec import decode_state, encode_state
 from engine.core.fold import fold
-from engine.core.records.records import names
+from engine.core.records.records import field_names
 from engine.core.state import Agent, Escalation, Insight, Ledger, Queue, Run, RunSummary, State, Supervisor, Task, Timer
 from engine.core.transfer.exporting import make_document
 from engine.reading.texts import walk
@@ -122,7 +122,7 @@ def _change(document: Any, draw: Random) -> None:
 
 def _change_field(document: Any, kind: str, entity: dict[str, Any], draw: Random) -> None:
     cls = KINDS[kind]
-    name = draw.choice(names(cls))
+    name = draw.choice(field_names(cls))
     hint = get_type_hints(cls)[name]
     others = document[kind].values() if isinstance(document[kind], dict) else document[kind]
     if draw.random() < 0.3:

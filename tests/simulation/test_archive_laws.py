@@ -16,7 +16,7 @@ from engine.core.documents.ids import FIELDS
 from engine.core.documents.importing import compact_ids, raise_ids
 from engine.core.encoding.codec import decode_state, encode_state
 from engine.core.queries.team.tree import subtree_of
-from engine.core.records.records import names
+from engine.core.records.records import field_names
 from engine.core.signals import ArchiveChecked, EngineBegan, PartRead, StateReady
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import Circuit, Escalate, Fail, Failover, FailurePolicy, Retry
@@ -250,7 +250,7 @@ def test_every_field_with_an_id_is_known_to_renaming() -> None:
     of_ids |= {"sees", "came_from", "failed_on", "asked_by", "called", "conversations", "insights", "asks", "steers"}
     not_carried = {"running", "parked", "ready", "free", "open"}
     for kind, cls in kinds.items():
-        known = set(names(cls))
+        known = set(field_names(cls))
         expected = {name for name in known if name.endswith("_id") or name in of_ids | {"id", "key"}}
         if kind == "finished":
             expected -= {"tasks"}

@@ -16,7 +16,7 @@ from engine.core.decide.teams.loading import plan_of
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import CommandApplied, CommandRefused
-from engine.core.queries.targets import at
+from engine.core.queries.targets import id_target
 from engine.core.queries.team.code import references_in_command
 from engine.core.queries.team.declared import describe_member
 from engine.core.records.records import copy_with
@@ -184,7 +184,7 @@ def test_no_agent_is_doubled_where_the_file_renamed_or_moved_members_and_operato
     for agent in [*world.state.agents.values()] if draw.random() < 0.7 else []:
         for number in range(draw.randint(0, 2)):
             spec = copy_with(draw_spec(draw, agent.name), description=f"swapped {number}")
-            world.order(SwapAgent(agent=at(agent.id), spec=spec))
+            world.order(SwapAgent(agent=id_target(agent.id), spec=spec))
 
     if loaded(world, copy_with(load_command(after), prune=True, on_conflict=on_conflict)) is not None:
         assert set(world.state.agents) == ids

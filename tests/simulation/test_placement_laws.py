@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from engine.core.commands import AddAgent, ChangeCapabilities, Move, SupervisorSpec
 from engine.core.errors import NoAgentMatches
 from engine.core.fold import fold
-from engine.core.queries.targets import at
+from engine.core.queries.targets import id_target
 from engine.core.queries.work.placement import place_for
 from engine.core.state import Agent, State, Supervisor
 from tests.depth import examples
@@ -153,9 +153,9 @@ def test_who_comes_near_shared_work_takes_from_it_as_those_who_are_there_do(data
     fold(state, [made])
     able = draw(st.booleans())
 
-    world.order(AddAgent(supervisor=at(before.id), spec=agent("newcomer", "dig" if able else "sit")))
+    world.order(AddAgent(supervisor=id_target(before.id), spec=agent("newcomer", "dig" if able else "sit")))
     if home is not before:
-        world.order(Move(target="newcomer", parent=at(home.id)))
+        world.order(Move(target="newcomer", parent=id_target(home.id)))
     if not able:
         world.order(ChangeCapabilities(agent="newcomer", add=["dig"]))
 

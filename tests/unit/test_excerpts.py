@@ -17,7 +17,7 @@ from engine.core.queries.work.excerpts import (
     args_of,
     excerpt_of,
 )
-from engine.core.records.records import names
+from engine.core.records.records import field_names
 from engine.core.specs.spec import Retry
 from tests.world import agent, team_world
 
@@ -92,5 +92,5 @@ def test_every_applied_command_says_its_args() -> None:
 
     classes = {str(cls.type): cls for cls in COMMANDS}
     assert applied
-    assert all(set(event.args) <= set(names(classes[event.command])) for event in applied)
+    assert all(set(event.args) <= set(field_names(classes[event.command])) for event in applied)
     assert applied[-1].args["agent"] == "ada"

@@ -49,7 +49,7 @@ def test_two_imports_at_once_leave_the_thresholds_as_they_were() -> None:
 
 
 def test_new_objects_are_looked_through_when_told_and_older_ones_never_by_themselves() -> None:
-    collect_rarely(is_told=True)
+    collect_rarely(is_manual=True)
     older, before = gc.get_stats()[1]["collections"], gc.get_stats()[0]["collections"]
 
     kept = []

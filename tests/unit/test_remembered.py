@@ -39,7 +39,7 @@ def test_no_more_are_read_than_the_pane_shows(path: Path) -> None:
 def test_reading_ends_once_the_cursor_has_moved_on(path: Path) -> None:
     wanted = iter((True, True, False))
     with Reader(path) as reader:
-        found = read_agent_events(reader, Names(), "often", 200, goes_on=lambda: next(wanted))
+        found = read_agent_events(reader, Names(), "often", 200, should_continue=lambda: next(wanted))
 
     assert len(found) == 2 * remembered.AT_ONCE
 

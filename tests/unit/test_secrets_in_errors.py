@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engine.children.tail import TAIL_BYTES, StderrTail
 from engine.models.failures import error_text, failure_of
-from engine.models.redaction import KEY_PLACEHOLDER, MAX_CHARACTERS, credentials_in, hide, note_sent, redact
+from engine.models.redaction import KEY_PLACEHOLDER, MAX_CHARACTERS, credentials_in, hide, note_sent_variable, redact
 from engine.runtimes.values import one_line
 from tests.depth import examples
 
@@ -173,7 +173,7 @@ def test_a_short_key_is_hidden_where_it_stands_as_a_word(
 ) -> None:
     monkeypatch.setenv(name, value)
     if name == "SENT":
-        note_sent(name)
+        note_sent_variable(name)
 
     assert one_line(ValueError(said)) == shown
 
@@ -184,7 +184,7 @@ def test_a_short_key_is_hidden_from_when_it_is_sent_in_an_environment_that_was_r
     monkeypatch.setenv("SENT", "sesame")
     assert one_line(ValueError("no sesame")) == "no sesame"
 
-    note_sent("SENT")
+    note_sent_variable("SENT")
 
     assert one_line(ValueError("no sesame")) == "no [SENT]"
 

@@ -32,7 +32,7 @@ class World:
     """Attempts, the journal that lies behind them, and what really happened."""
 
     def __init__(self, *, tapes: bool = False, buffered: int = 10_000) -> None:
-        self.board = LiveTexts(tapes=tapes, on_news=lambda: None)
+        self.board = LiveTexts(tapes=tapes, on_change=lambda: None)
         self.bus = Bus(self.board, self._read_on)
         self.heard = self.bus.listen(buffered=buffered)
         self.journal: list[tuple[int, Event]] = []

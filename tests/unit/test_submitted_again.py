@@ -8,7 +8,7 @@ import pytest
 from engine.core.commands import Order, RemoveMember, RetryWork, Submit, SupervisorSpec
 from engine.core.events import CommandApplied, RunSubmitted
 from engine.core.finished import resubmission_of
-from engine.core.records.records import names
+from engine.core.records.records import field_names
 from engine.core.specs.failure_policies import Retry
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import SupervisorOptions
@@ -46,7 +46,7 @@ def over(world: World, command: Submit) -> RunSubmitted:
 
 
 def test_every_setting_of_a_request_is_submitted_again() -> None:
-    assert {*EVERY_SETTING} == {*names(Submit)} - {"type", "after"}
+    assert {*EVERY_SETTING} == {*field_names(Submit)} - {"type", "after"}
     command, bare = Submit(**EVERY_SETTING), Submit(request="x", supervisor="@s1")
     world = two_teams()
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from engine.core.commands import COMMANDS, AddAgent, Move, Pause, RemoveMember, Submit, SupervisorSpec
 from engine.core.errors import AmbiguousName, Refused, UnknownAgent, UnknownSupervisor, UnknownWork
 from engine.core.queries.targets import (
-    at,
     find_agent,
     find_any,
     find_member,
     find_supervisor,
     find_work,
+    id_target,
     shortest_targets,
 )
 from engine.core.state import State
@@ -55,7 +55,7 @@ def test_every_object_can_be_named_by_its_id_and_every_member_by_a_word(data: st
     state = world_of(data).state
 
     for one in everything(state):
-        assert find_any(state, at(one.id)) is one
+        assert find_any(state, id_target(one.id)) is one
     for an_id, word in shortest_targets(state).items():
         assert find_any(state, word).id == an_id
         assert find_member(state, word).id == an_id
@@ -78,7 +78,12 @@ def test_no_word_names_another_object_than_the_one_whose_name_or_id_it_is(data: 
             everything(state) if find is find_any else [*state.agents.values(), *state.supervisors.values()]
         )
         others = [one for one in known if one is not found and word in (one.id, getattr(one, "name", None))]
-        assert word in (found.id, getattr(found, "name", None), shortest_targets(state).get(found.id), at(found.id))
+        assert word in (
+            found.id,
+            getattr(found, "name", None),
+            shortest_targets(state).get(found.id),
+            id_target(found.id),
+        )
         assert all(type(one) is not type(found) and one.id != word != found.id for one in others)
 
 

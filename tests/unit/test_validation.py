@@ -26,7 +26,7 @@ from engine.core.encoding.codec import (
 from engine.core.errors import BadValue
 from engine.core.events import CommandApplied, CommandRefused
 from engine.core.fold import fold
-from engine.core.records.records import copy_with, names
+from engine.core.records.records import copy_with, field_names
 from engine.core.signals import EngineBegan
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import Optimize, Preempt, SupervisorOptions
@@ -43,7 +43,7 @@ from engine.core.specs.spec import (
     Skip,
 )
 from engine.core.state import State
-from engine.core.validation.records import check_arguments, checked
+from engine.core.validation.records import check_arguments, rebuild_checked
 from engine.runtimes.functions.kinds import FUNCTION
 from engine.simulation.drawing import draw_valid_record
 from engine.supervisor.dynamic import DynamicSupervisor
@@ -145,7 +145,7 @@ values = st.one_of(
     st.text(st.characters(codec="ascii", categories=["L", "N"]), max_size=3),
     st.lists(st.one_of(st.integers(), st.text(st.characters(codec="ascii", categories=["L"]))), max_size=3),
 )
-FIELDS = [(cls, name) for cls in CASES for name in names(cls)]
+FIELDS = [(cls, name) for cls in CASES for name in field_names(cls)]
 """Every field of everything that a person writes."""
 HOLDS_RECORDS = {"on_failure", "limits", "run_limits", "task_limits", "agent_limits", "pool", "circuit", "restart"}
 HOLDS_RECORDS |= {"preempt", "optimize", "options", "members"}
@@ -275,12 +275,12 @@ def test_what_was_changed_after_it_was_built_is_checked_when_it_is_given() -> No
     spec.limits.tokens = -1  # type: ignore[union-attr]
 
     with pytest.raises(BadValue, match="limits: tokens must be"):
-        checked(AddAgent(spec=spec), "add_agent")
+        rebuild_checked(AddAgent(spec=spec), "add_agent")
 
 
 def test_what_is_given_shares_nothing_with_what_the_engine_keeps() -> None:
     spec = AgentSpec(name="ada", options={"deep": [1]}, limits=Limits(tokens=5))
-    kept = checked(AddAgent(spec=spec), "add_agent").spec
+    kept = rebuild_checked(AddAgent(spec=spec), "add_agent").spec
     assert kept is not None
 
     spec.options["deep"].append(2)  # type: ignore[union-attr]
@@ -311,7 +311,7 @@ def test_arguments_of_a_call_are_checked_by_its_annotations() -> None:
 def test_the_arguments_of_a_supervisor_have_the_defaults_of_its_record() -> None:
     arguments = DynamicSupervisor.__init__.__kwdefaults__ or {}
     records = (SupervisorOptions(), SupervisorSpec(name="chief"))
-    defaults = {name: getattr(record, name) for record in records for name in names(record) if name in arguments}
+    defaults = {name: getattr(record, name) for record in records for name in field_names(record) if name in arguments}
     del defaults["options"]
 
     assert {"max_agents", "max_parallel", "auto_discover", "on_failure", "models"} <= defaults.keys()
@@ -411,7 +411,7 @@ def test_an_engine_works_on_and_starts_again_on_whatever_was_accepted(
     assert_legal(world.state)
 
 
-OF_COMMANDS = [(cls, name) for cls in COMMANDS for name in names(cls)]
+OF_COMMANDS = [(cls, name) for cls in COMMANDS for name in field_names(cls)]
 
 
 @settings(max_examples=examples(50))
@@ -451,7 +451,7 @@ def test_a_subclass_of_a_record_is_refused_because_no_journal_could_bring_it_bac
     subclass = types.new_class(f"My{cls.__name__}", (cls,))
 
     with pytest.raises(BadValue, match=rf"must be .*{cls.__name__}\(…\).*, not My{cls.__name__}"):
-        checked(case.command(subclass(**case.base)), "a command")
+        rebuild_checked(case.command(subclass(**case.base)), "a command")
 
 
 def test_a_failure_policy_of_ones_own_class_is_refused() -> None:

@@ -4,7 +4,7 @@ from dashboard.views.changes.bulk import MAX_SHOWN, Bulk, BulkChange, describe_o
 from dashboard.views.changes.outcomes import UNDO_HINT
 from dashboard.views.words.keyed import fill_keys
 from engine.core.commands import Cancel
-from engine.core.queries.targets import at
+from engine.core.queries.targets import id_target
 from engine.supervisor.client import CommandReply
 from tests.pilot.trouble import trouble
 
@@ -43,9 +43,9 @@ def test_work_below_other_marked_work_is_not_cancelled_apart() -> None:
     below = plan_cancel(state, [*parent.children, parent.id, other])
     whole = plan_cancel(state, [parent.id, parent.run_id, *parent.children])
 
-    assert below.commands == (Cancel(target=at(parent.id)), Cancel(target=at(other)))
+    assert below.commands == (Cancel(target=id_target(parent.id)), Cancel(target=id_target(other)))
     assert (below.below, whole.below) == (len(parent.children), len(parent.children) + 1)
-    assert whole.commands == (Cancel(target=at(parent.run_id)),)
+    assert whole.commands == (Cancel(target=id_target(parent.run_id)),)
 
 
 def test_what_no_engine_took_is_said() -> None:

@@ -45,9 +45,9 @@ def arms_of(name: str) -> tuple[int, ...]:
 def test_lines_that_meet_are_joined_and_the_heavier_arm_stays() -> None:
     canvas = Canvas(5, 3)
 
-    canvas.across(1, 0, 2, "cold")
-    canvas.down(2, 0, 2, "cold")
-    canvas.across(1, 2, 4, "hot", weight=HEAVY)
+    canvas.draw_across(1, 0, 2, "cold")
+    canvas.draw_down(2, 0, 2, "cold")
+    canvas.draw_across(1, 2, 4, "hot", weight=HEAVY)
 
     assert drawn(canvas) == ["  ╷", "╶─┾━╸", "  ╵"]
 
@@ -55,18 +55,18 @@ def test_lines_that_meet_are_joined_and_the_heavier_arm_stays() -> None:
 def test_what_is_planned_is_dashed_until_something_flows_there() -> None:
     canvas = Canvas(4, 1)
 
-    canvas.across(0, 0, 3, "line", dashed=True)
+    canvas.draw_across(0, 0, 3, "line", dashed=True)
 
     assert drawn(canvas) == ["╶╌╌╴"]
-    canvas.across(0, 0, 3, "hot")
+    canvas.draw_across(0, 0, 3, "hot")
     assert drawn(canvas) == ["╶──╴"]
 
 
 def test_only_the_part_that_is_looked_at_is_drawn() -> None:
     canvas = Canvas(3, 1, left=10, top=5)
 
-    canvas.across(5, 0, 100, "line")
-    canvas.across(4, 0, 100, "line")
+    canvas.draw_across(5, 0, 100, "line")
+    canvas.draw_across(4, 0, 100, "line")
     canvas.text(11, 5, "ab")
 
     assert drawn(canvas) == ["─ab"]

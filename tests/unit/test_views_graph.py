@@ -184,7 +184,7 @@ def test_what_does_not_fit_is_shown_around_the_cursor() -> None:
     shown = draw_graph(found, width=80, height=20, now_ms=NOW_MS, selected=last)
 
     assert not shown.fits
-    assert shown.at(shown.boxes[last].x, shown.boxes[last].y) == last
+    assert shown.node_at(shown.boxes[last].x, shown.boxes[last].y) == last
     assert 0 <= shown.boxes[last].y < 20
 
 

@@ -28,7 +28,7 @@ from engine.core.decide.people import escalations
 from engine.core.decide.work import failing
 from engine.core.encoding.codec import encode_state
 from engine.core.events import CommandApplied
-from engine.core.records.records import names
+from engine.core.records.records import field_names
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec, Escalate
 from engine.core.strategies import STRATEGIES
@@ -73,7 +73,7 @@ def test_a_swap_shows_every_field_in_which_two_specs_differ() -> None:
     shown = {field for _, field in FIELDS} | {"name"}
     before, after = AgentSpec(name="ada", model="fast"), AgentSpec(name="ada", model="fast", approve={"send": "never"})
 
-    assert shown == set(names(AgentSpec))
+    assert shown == set(field_names(AgentSpec))
     assert [cell.text for cell in spec_changes(before, after)][-1] == "never"
 
 

@@ -77,9 +77,9 @@ def test_time_in_which_nothing_is_at_work_is_folded() -> None:
     )
 
     assert lanes.gaps == [(100_000 + VISIBLE_GAP_MS, 300_000 - VISIBLE_GAP_MS)]
-    assert lanes.at(START_MS + 400_500) == 101_500
+    assert lanes.position_at(START_MS + 400_500) == 101_500
     assert lanes.moment(101_500) == START_MS + 400_500
-    assert lanes.at(START_MS + 250_000) == 100_000 + VISIBLE_GAP_MS
+    assert lanes.position_at(START_MS + 250_000) == 100_000 + VISIBLE_GAP_MS
 
 
 def test_time_without_an_engine_is_folded_and_nothing_was_at_work_in_it() -> None:
@@ -116,7 +116,7 @@ def test_an_axis_has_no_more_columns_than_fit_and_every_moment_has_one(
         at_ms += pause_ms
         events.append((at_ms, "attempt_started" if begins else "attempt_done"))
     lanes = learned(*events)
-    end = lanes.at(lanes.last_ms)
+    end = lanes.position_at(lanes.last_ms)
 
     found = cut_axis(lanes, 0, end, width, unfolded=unfolded)
 

@@ -29,7 +29,7 @@ def test_every_step_waits_until_it_is_done_and_the_last_one_ends_the_tour() -> N
     tour.update(HOME)
     now = HOME
     for number, done in enumerate(DONE):
-        assert tour.place == number
+        assert tour.index == number
         assert not tour.update(now), "looking on does not do a step"
         for now in done:
             tour.update(now)
@@ -62,7 +62,7 @@ def test_every_card_fits_into_80_columns() -> None:
     tour = Tour()
     tour.update(HOME)
     for number in range(len(STEPS)):
-        tour.place = number
+        tour.index = number
         lines = ["".join(span.text for span in line.spans) for line in tour.lines(80)]
         assert len(lines) == ROWS
         assert all(cell_len(line) <= 80 for line in lines)

@@ -165,11 +165,11 @@ def test_a_login_ends_an_idle_time_after_its_last_tab_and_not_while_one_is_open(
     cookie = logins.exchange(logins.new_token())
     login = logins.login_of(cookie)
     assert login is not None
-    logins.opened(login)
+    logins.add_tab(login)
     watch.now_s += 600
     assert logins.login_of(cookie) is login
 
-    logins.closed(login)
+    logins.remove_tab(login)
     watch.now_s += 59
     assert logins.login_of(cookie) is login
     watch.now_s += 60

@@ -111,12 +111,12 @@ class Inside(Served):
 async def inside(db: Path, **terms: Any) -> AsyncIterator[Inside]:
     """Serve a database from this process while the block runs."""
     server = WebServer(ServerOptions(db=db, gate=HostNames("127.0.0.1"), **terms))
-    runner = await server.runner()
+    runner = await server.make_runner()
     await runner.setup()
     try:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         port = runner.addresses[0][1]
-        server.on_port(port)
+        server.set_port(port)
         assert runner.server is not None
         yield Inside(server, runner.server, f"http://127.0.0.1:{port}")
     finally:

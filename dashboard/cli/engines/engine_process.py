@@ -21,7 +21,7 @@ from anyio.abc import TaskGroup, TaskStatus
 from dashboard.cli.engines.engine_options import EngineOptions
 from dashboard.cli.engines.readiness import Readiness, rehearse
 from dashboard.cli.engines.up import is_loaded
-from dashboard.cli.printing.output import REFUSED, WORK_FAILED, CommandFailure, fail, quoted, show_failure
+from dashboard.cli.printing.output import REFUSED, WORK_FAILED, CommandFailure, fail, quote_path, show_failure
 from dashboard.cli.trust import trust_list
 from dashboard.views.header import program_line
 from engine.core.commands import LoadTeam
@@ -124,7 +124,7 @@ class EngineProcess:
         turn: Turn | None = None
         async with anyio.create_task_group() as group:
             group.start_soon(self._watch_waiting, group.cancel_scope)
-            turn = await standby.turn(readiness.look)
+            turn = await standby.wait_for_turn(readiness.look)
             group.cancel_scope.cancel()
         self.ended_waiting = turn is None
         return turn
@@ -239,7 +239,7 @@ def refuse_code_elsewhere(state: State, db: Path) -> None:
     """Refuse to run a team whose code exists only in the program that created it."""
     line = program_line(state)
     if line is not None:
-        hint = f"or let its agents wait here: quarterdeck engine --without-code --db {quoted(db)}"
+        hint = f"or let its agents wait here: quarterdeck engine --without-code --db {quote_path(db)}"
         fail("code_elsewhere", line, hint, REFUSED)
 
 

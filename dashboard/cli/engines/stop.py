@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from dashboard.cli.database import database_of, team_in
-from dashboard.cli.printing.output import NO_ENGINE, emit, fail, quoted
+from dashboard.cli.printing.output import NO_ENGINE, emit, fail, quote_path
 from dashboard.cli.sending import check_outcome, client_on, outcome_body, perform
 from dashboard.engines.process import engine_at_work, is_alive, poll, start_engine
 from engine.core.commands import HandOver, StopEngine
@@ -48,7 +48,7 @@ def stop(ctx: click.Context) -> None:
     pids = ", ".join(str(standby.pid) for standby in standbys)
     standbys_text = f", and so {'has' if len(standbys) == 1 else 'have'} {pids} that stood by" if standbys else ""
     text = f"engine {engine.pid} of team {team_in(db)} has ended{standbys_text}"
-    emit(ctx, "outcome", body, f"{text}; start it again with: quarterdeck engine --db {quoted(db)}")
+    emit(ctx, "outcome", body, f"{text}; start it again with: quarterdeck engine --db {quote_path(db)}")
 
 
 GRACE_S = 2.0
@@ -92,17 +92,17 @@ def perform_hand_over(db: Path, grace_s: float) -> tuple[EngineInfo, EngineInfo,
     with Reader(db) as reader:
         engine = reader.engine()
         if engine is None or not engine.alive:
-            hint = f"start one: quarterdeck engine --db {quoted(db)}"
+            hint = f"start one: quarterdeck engine --db {quote_path(db)}"
             fail("no_engine", f"no engine is at work on {db}", hint, NO_ENGINE)
         if engine.hung:
-            hint = f"take over from it: quarterdeck engine --takeover --db {quoted(db)}"
+            hint = f"take over from it: quarterdeck engine --takeover --db {quote_path(db)}"
             fail("no_answer", f"the engine {engine.pid} hangs and cannot hand over", hint, NO_ENGINE)
         silent, hint = f"the engine {engine.pid} does not answer", f"end it with: kill {engine.pid}"
         command = HandOver(token=engine.token, grace_s=grace_s)
         outcome = perform(db, command, ANSWER_WITHIN_S + grace_s, silent=silent, hint=hint)
         successor = poll(partial(_successor_of, engine, reader), timeout_s=BACK_WITHIN_S)
     if successor is None:
-        hint = f"start one: quarterdeck engine --db {quoted(db)}"
+        hint = f"start one: quarterdeck engine --db {quote_path(db)}"
         fail("no_engine", f"the engine {engine.pid} has ended, and none that stood by took over", hint, NO_ENGINE)
     return engine, successor, outcome
 

@@ -22,7 +22,7 @@ from dashboard.cli.printing.output import (
     fail,
     is_interactive,
     is_json,
-    quoted,
+    quote_path,
     say,
 )
 from dashboard.cli.screen import has_terminal, open_dashboard, reopen_commands
@@ -33,7 +33,7 @@ from engine.core.commands import LoadTeam, Resume, Winner
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.preview import plan_of
-from engine.core.queries.targets import at
+from engine.core.queries.targets import id_target
 from engine.core.queries.team.team_plan import MemberChange, describe_change
 from engine.core.records.records import copy_with
 from engine.core.state import State
@@ -218,7 +218,7 @@ def _check_agents(db: Path) -> None:
     """Resume agents that could not work: their code may exist, or be trusted, by now."""
     for agent in fold_file(db).agents.values():
         if (agent.error is not None or agent.away) and not agent.paused:
-            perform(db, Resume(target=at(agent.id)), LOADED_WITHIN_S, silent="the engine did not answer")
+            perform(db, Resume(target=id_target(agent.id)), LOADED_WITHIN_S, silent="the engine did not answer")
 
 
 def is_loaded(state: State, command: LoadTeam, digests: Mapping[str, str]) -> bool:
@@ -248,7 +248,9 @@ def state_of(db: Path) -> State:
 def check_same_team(ctx: click.Context, db: Path, state: State, file: Path) -> None:
     """Refuse to load a file into the database of another one, unless `--db` names it."""
     if ctx.ensure_object(OutputSettings).db is None and state.team is not None and Path(state.team.path) != file:
-        hint = f"give this team a database of its own: --db FILE; or name that one to add it there: --db {quoted(db)}"
+        hint = (
+            f"give this team a database of its own: --db FILE; or name that one to add it there: --db {quote_path(db)}"
+        )
         fail("other_team", f"{db} holds the team of another file, {state.team.path}", hint)
 
 
@@ -263,7 +265,7 @@ def _launch_lines(file: "TeamFile", launched: Launched) -> list[str]:
     if launched.is_other_build:
         text = f"engine {launched.pid} runs quarterdeck {launched.build}, and this is {program_build()}"
         lines += [f"{text}: some of what is new here does not work there; to change that, and go on where it is:"]
-        lines += [f"  quarterdeck stop --db {quoted(launched.db)} && quarterdeck up {quoted(file.path)}"]
+        lines += [f"  quarterdeck stop --db {quote_path(launched.db)} && quarterdeck up {quote_path(file.path)}"]
     return [*file.warnings, *lines, *reopen_commands(launched.db)]
 
 

@@ -45,7 +45,7 @@ class OutputSettings:
     """The database that the subcommand is about, once that is known."""
 
 
-def quoted(path: "Path | str") -> str:
+def quote_path(path: "Path | str") -> str:
     """Return a path as a shell reads it, for a command that is shown."""
     return shlex.quote(str(path))
 

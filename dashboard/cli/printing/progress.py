@@ -14,14 +14,14 @@ from typing import Any
 
 from dashboard.clean import clean
 from dashboard.cli.printing.items import fields_of, usage_item
-from dashboard.cli.printing.output import NO_ENGINE, fail, quoted, say
+from dashboard.cli.printing.output import NO_ENGINE, fail, quote_path, say
 from dashboard.engines.process import is_alive
 from dashboard.interrupts import Stop, no_interrupt_lost
 from dashboard.views.drawing.call_lines import plain_lines
 from dashboard.views.inbox import WITH_OUTPUT, subject_name
 from dashboard.views.words.amounts import pluralize, stopwatch
 from engine.core.fold import fold
-from engine.core.queries.targets import at
+from engine.core.queries.targets import id_target
 from engine.core.queries.team.able import why_away
 from engine.core.queries.team.tree import lineage_of
 from engine.core.records.records import JsonValue
@@ -94,7 +94,7 @@ def await_run(db: Path, run_id: str, progress: "ProgressLine") -> RunEnd:
                 progress.tick()
     run_end = end_of(db, run_id)
     if run_end is None:
-        hint = f"continue it with: quarterdeck engine --db {quoted(db)}"
+        hint = f"continue it with: quarterdeck engine --db {quote_path(db)}"
         fail("no_engine", f"no engine is at work on run {run_id}", hint, NO_ENGINE)
     return run_end
 
@@ -179,7 +179,7 @@ class ProgressLine:
             else:
                 answer, options_text = quote(escalation.options[0]), ""
                 answer += " --output TEXT" if (escalation.kind, answer) in WITH_OUTPUT else ""
-            text = f"  answer it: quarterdeck answer {escalation.id} {answer} --db {quoted(self._db)}{options_text}"
+            text = f"  answer it: quarterdeck answer {escalation.id} {answer} --db {quote_path(self._db)}{options_text}"
             question = f"{asker} asks a person, {escalation.id}: {escalation.question}"
             self._report(escalation.id, question, *plain_lines(escalation), text)
 
@@ -197,7 +197,7 @@ class ProgressLine:
                 self._reported_ids.discard(subject_id)
             else:
                 text = subject_id if subject_id == run.id else f"supervisor {state.supervisors[subject_id].name}"
-                hint = f"  resume it: quarterdeck resume {quote(at(subject_id))} --db {quoted(self._db)}"
+                hint = f"  resume it: quarterdeck resume {quote(id_target(subject_id))} --db {quote_path(self._db)}"
                 self._report(subject_id, f"{text} is paused, and this run waits", hint)
 
     def _write(self) -> None:

@@ -44,11 +44,11 @@ def report_body(report: SimulationReport, team: Path | None, replay: str | None)
         ],
         "starved": report.starved,
         "left": dict(report.blocked_tasks),
-        "broken": None if report.counterexample is None else _broken(report.counterexample, replay),
+        "broken": None if report.counterexample is None else _violation_fields(report.counterexample, replay),
     }
 
 
-def _broken(past: HistoryResult, replay: str | None) -> dict[str, Any]:
+def _violation_fields(past: HistoryResult, replay: str | None) -> dict[str, Any]:
     assert past.violation is not None
     broken = past.violation
     return {

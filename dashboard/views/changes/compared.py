@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dashboard.views.changes.differences import difference_lines
-from dashboard.views.drawing.rows import Cell, labelled
+from dashboard.views.drawing.rows import Cell, labelled_cell
 from dashboard.views.words.amounts import duration, moment, pluralize
 from engine.core.queries.differences import Difference
 
@@ -37,8 +37,8 @@ def comparison_lines(comparison: Comparison, *, now_ms: int) -> list[Cell]:
     apart = f", {duration(abs(apart_ms))} {'later' if apart_ms >= 0 else 'earlier'}"
     return [
         Cell(f"What differs: {pluralize(len(comparison.differences), 'difference')}", "strong"),
-        labelled("from", _describe_side(comparison.base, now_ms)),
-        labelled("to", f"{_describe_side(comparison.other, now_ms)}{apart}"),
+        labelled_cell("from", _describe_side(comparison.base, now_ms)),
+        labelled_cell("to", f"{_describe_side(comparison.other, now_ms)}{apart}"),
         Cell(""),
         *difference_lines(comparison.differences, limit=MAX_SHOWN),
     ]

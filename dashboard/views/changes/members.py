@@ -1,6 +1,6 @@
 """Choices of members for a request or a task, the likeliest first, and how a request would be coordinated."""
 
-from dashboard.views.drawing.rows import Cell, Choice, labelled
+from dashboard.views.drawing.rows import Cell, Choice, labelled_cell
 from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.glyphs import agent_mark
@@ -34,7 +34,7 @@ def describe_move(state: State, member_id: str) -> list[Cell]:
     agent, own = state.agents.get(member_id), state.supervisors.get(member_id)
     above_id = agent.supervisor_id if agent is not None else own.parent_id if own is not None else None
     parent = state.supervisors.get(above_id or "")
-    where = labelled("now", f"under {parent.name}" if parent is not None else "on top")
+    where = labelled_cell("now", f"under {parent.name}" if parent is not None else "on top")
     if own is not None:
         under = list(subtree_of(state, own))
         agents = sum(member in state.agents for supervisor in under for member in supervisor.members)

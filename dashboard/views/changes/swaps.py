@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, get_args
 
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.words.amounts import duration, median, percent, pluralize
-from engine.core.queries.targets import at
+from engine.core.queries.targets import id_target
 from engine.core.queries.team.replacements import attempt_counts, fits_of, replacements
 from engine.core.state import Agent, State, SwapMode
 
@@ -60,7 +60,7 @@ def preview_swaps(state: State, agent_ids: Sequence[str], mode: str) -> "list[Sw
     """Preview a swap of each of these agents; skip agents that have left."""
     from engine.core.preview import swap_preview  # a slow import (0.1 s), kept out of the first frame
 
-    return [swap_preview(state, at(agent_id), mode) for agent_id in agent_ids if agent_id in state.agents]
+    return [swap_preview(state, id_target(agent_id), mode) for agent_id in agent_ids if agent_id in state.agents]
 
 
 def mode_lines(state: State, agent_ids: Sequence[str]) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from dashboard.clean import clean
 from dashboard.views.drawing.graph_layout import arrange_layers
 from dashboard.views.drawing.lines import cut
-from dashboard.views.drawing.rows import Cell, Choice, labelled
+from dashboard.views.drawing.rows import Cell, Choice, labelled_cell
 from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.glyphs import TASK, task_mark
 from engine.core.events import GroupChange, StrategySwitched
@@ -104,7 +104,7 @@ def describe_switch(state: State, event: StrategySwitched) -> list[Cell]:
     kept_ids = [task_id for change in event.groups for task_id in change.kept]
     done = sum(task_id in state.tasks and state.tasks[task_id].ended for task_id in kept_ids)
     new = sum(len(change.added) for change in event.groups)
-    planned = sum(len(_planned(change)) for change in event.groups)
+    planned = sum(len(_planned_ids(change)) for change in event.groups)
     stopped = sum(len(change.cancelled) for change in event.groups)
     parts = [f"kept {done} done, {len(kept_ids) - done} running", f"re-planned {planned}", f"cancelled {stopped}"]
     left_out = sum(len(change.removed) for change in event.groups)
@@ -120,15 +120,15 @@ def _task_lines(state: State, change: GroupChange) -> list[Cell]:
     rows = (
         ("stay done", _titles(state, ended_ids)),
         ("go on", _titles(state, [task_id for task_id in change.kept if task_id not in ended_ids])),
-        ("re-planned", _titles(state, _planned(change))),
+        ("re-planned", _titles(state, _planned_ids(change))),
         ("stopped", _titles(state, change.cancelled)),
         ("added", [plan.title for plan in change.added]),
         ("left out", _titles(state, change.removed)),
     )
-    return [labelled(label, _list_titles(titles), "muted") for label, titles in rows if titles]
+    return [labelled_cell(label, _list_titles(titles), "muted") for label, titles in rows if titles]
 
 
-def _planned(change: GroupChange) -> list[str]:
+def _planned_ids(change: GroupChange) -> list[str]:
     fixed = {*change.kept, *change.cancelled, *(plan.task_id for plan in change.added)}
     return [task_id for task_id in change.after if task_id not in fixed]
 
@@ -245,7 +245,7 @@ def _block(columns: Sequence[Sequence[str]], *, continues: bool) -> list[str]:
             text = column[row] if row < len(column) else ""
             lines[row] += text + " " * (column_width - cell_len(text))
             if index < len(columns) - 1:
-                lines[row] += _between(len(column), len(columns[index + 1]), row)
+                lines[row] += _arrow_between(len(column), len(columns[index + 1]), row)
     return [line.rstrip() for line in lines]
 
 
@@ -257,7 +257,7 @@ _BRANCHES: Mapping[tuple[bool, bool], str] = {
 }
 
 
-def _between(left: int, right: int, row: int) -> str:
+def _arrow_between(left: int, right: int, row: int) -> str:
     """Return row `row` of the arrows from a stack of `left` nodes to one of `right`."""
     height = max(left, right)
     if height == 1:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.core.errors import AmbiguousName, Refused, UnknownTarget
-from engine.core.queries.targets import at, find_any
+from engine.core.queries.targets import find_any, id_target
 from engine.core.queries.team.tree import lineage_of
 from engine.core.state import Agent, Run, RunSummary, State, Supervisor, Task
 
@@ -33,7 +33,7 @@ class Target:
     @property
     def reference(self) -> str:
         """Its id as commands and `:` lines take it."""
-        return at(self.id)
+        return id_target(self.id)
 
 
 def target_of(state: State, key: str | None) -> Target | None:

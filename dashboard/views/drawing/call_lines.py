@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 from dashboard.clean import clean
-from dashboard.views.drawing.rows import Cell, labelled
+from dashboard.views.drawing.rows import Cell, labelled_cell
 from engine.core.records.records import JsonValue
 from engine.core.state import Escalation
 
@@ -17,7 +17,7 @@ BAR = "│ "
 def call_cells(escalation: Escalation) -> list[Cell]:
     """Return the arguments and diffs of a question; none if it is not about a call."""
     return [
-        labelled(label if not at else "", piece)
+        labelled_cell(label if not at else "", piece)
         for label, text in call_lines(escalation)
         for at, piece in enumerate(_pieces(text))
     ]

@@ -51,7 +51,7 @@ class Canvas:
             x = self.text(x, y, span.text, f"{span.tone} {ground}" if ground else span.tone)
         return x
 
-    def across(self, y: int, x0: int, x1: int, tone: str, *, weight: int = LIGHT, dashed: bool = False) -> None:
+    def draw_across(self, y: int, x0: int, x1: int, tone: str, *, weight: int = LIGHT, dashed: bool = False) -> None:
         """Draw a horizontal line between the centres of two cells; where lines overlap, the heavier weight wins."""
         if not self.top <= y < self.top + self.height:
             return
@@ -59,7 +59,7 @@ class Canvas:
             arms = (0, weight if x < x1 else 0, 0, weight if x > x0 else 0)
             self._join(x, y, arms if x0 < x1 else (0, weight, 0, weight), tone, dashed=dashed)
 
-    def down(self, x: int, y0: int, y1: int, tone: str, *, weight: int = LIGHT, dashed: bool = False) -> None:
+    def draw_down(self, x: int, y0: int, y1: int, tone: str, *, weight: int = LIGHT, dashed: bool = False) -> None:
         """Draw a vertical line between the centres of two cells."""
         if not self.left <= x < self.left + self.width:
             return

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from dashboard.views.drawing.lines import Line, Span, cell_width, fit_spans, spread
-from dashboard.views.drawing.rows import Cell, labelled
+from dashboard.views.drawing.rows import Cell, labelled_cell
 
 _GAP = 3
 """Cells between two facts of a line."""
@@ -41,7 +41,7 @@ def to_cells(facts: Sequence[Fact], *, wide: int = 12) -> list[Cell]:
     for fact in facts:
         drawn = "".join(span.text for span in fact.drawn)
         text = f"{drawn}  {_text_of(fact)}" if drawn else _text_of(fact)
-        cells.append(labelled(fact.label, text, fact.tone, wide=wide))
+        cells.append(labelled_cell(fact.label, text, fact.tone, wide=wide))
     return cells
 
 
@@ -51,7 +51,7 @@ def _text_of(fact: Fact) -> str:
 
 def to_cell(label: str, facts: Sequence[Fact]) -> Cell:
     """Return facts in one labelled cell, as words."""
-    return labelled(label, ", ".join(f"{fact.label} {fact.text.strip()}" for fact in facts))
+    return labelled_cell(label, ", ".join(f"{fact.label} {fact.text.strip()}" for fact in facts))
 
 
 def to_lines(

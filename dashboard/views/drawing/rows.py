@@ -32,7 +32,7 @@ class Cell(NamedTuple):
 EMPTY = Cell("")
 
 
-def labelled(label: str, text: str, tone: str = "", *, wide: int = 12) -> Cell:
+def labelled_cell(label: str, text: str, tone: str = "", *, wide: int = 12) -> Cell:
     """Return a line of a page or dialog: a label, padded to `wide` cells or followed by a blank, and its text."""
     return Cell(text, tone, f"{label:<{wide - 1}} ")
 

@@ -40,7 +40,9 @@ def draw_frame(
         rows.append((hairline(section.title, width - 1, right=section.right), True))
         rows += [(line, False) for line in section.lines]
     rows += [(BLANK, False)] * (height - len(rows))
-    return [_add_edge(line, width, rules=rules, joined=y in joins) for y, (line, rules) in enumerate(rows[:height])]
+    return [
+        _add_edge(line, width, is_rule=rules, is_joined=y in joins) for y, (line, rules) in enumerate(rows[:height])
+    ]
 
 
 def draw_side_by_side(panes: Sequence[tuple[Sequence[Section], int]], height: int) -> list[Line]:
@@ -62,9 +64,9 @@ def draw_side_by_side(panes: Sequence[tuple[Sequence[Section], int]], height: in
     return lines
 
 
-def _add_edge(line: Line, width: int, *, rules: bool, joined: bool) -> Line:
-    edge = ("┼" if joined else "├") if rules else ("┤" if joined else "│")
-    inner = line.spans if rules else (Span(" "), *fit_spans(line.spans, width - EDGE_WIDTH))
+def _add_edge(line: Line, width: int, *, is_rule: bool, is_joined: bool) -> Line:
+    edge = ("┼" if is_joined else "├") if is_rule else ("┤" if is_joined else "│")
+    inner = line.spans if is_rule else (Span(" "), *fit_spans(line.spans, width - EDGE_WIDTH))
     return Line((Span(edge, "line"), *inner), line.key, line.tone)
 
 

@@ -31,7 +31,7 @@ from dashboard.views.words.amounts import (
 from dashboard.views.words.glyphs import ASKS, PEOPLE, agent_mark
 from dashboard.views.words.keyed import fill_keys
 from engine.core.events import AgentSwapped, Event, StepRecorded, SwapRolledBack
-from engine.core.queries.targets import at
+from engine.core.queries.targets import id_target
 from engine.core.queries.team.able import why_away
 from engine.core.queries.team.track_record import mean_of
 from engine.core.queries.team.tree import supervisors_from
@@ -121,7 +121,9 @@ def _name_of_tool(reference: str) -> str:
 def _place(state: State, agent: Agent, spec: AgentSpec) -> Iterator[Fact]:
     """Yield where an agent stands, with how many instances, and what it was before."""
     supervisor = state.supervisors.get(agent.supervisor_id)
-    yield Fact("under", supervisor.name if supervisor is not None else at(agent.supervisor_id), group="place", rank=2)
+    yield Fact(
+        "under", supervisor.name if supervisor is not None else id_target(agent.supervisor_id), group="place", rank=2
+    )
     if spec.pool is not None:
         pool = spec.pool
         grows = f"one more when {pool.grow_at} tasks wait for each, one less after {pool.idle_s:g} s without work"

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from dashboard.views.drawing.facts import Fact, in_groups, to_cell, to_cells
-from dashboard.views.drawing.rows import Cell, labelled
+from dashboard.views.drawing.rows import Cell, labelled_cell
 from dashboard.views.facts.agent import agent_facts
 from dashboard.views.facts.run import run_facts
 from dashboard.views.facts.spec_fields import spec_lines
@@ -22,7 +22,7 @@ from dashboard.views.words.glyphs import task_mark
 from dashboard.views.words.names import JournalTexts, pretty
 from dashboard.views.words.sentences import Sentence
 from engine.core.events import Event
-from engine.core.queries.targets import at
+from engine.core.queries.targets import id_target
 from engine.core.records.values import as_text
 from engine.core.scheduler.waiting import ready_in
 from engine.core.state import Agent, Run, State, Supervisor
@@ -55,7 +55,7 @@ def agent_page(
     cells = _member_cells("agent", agent, facts)
     if records := in_groups(facts, "records"):
         cells += [BLANK, Cell("TRACK RECORD", "muted"), *(Cell(f"{fact.label}: {fact.text}") for fact in records)]
-    spec = [BLANK, Cell("SPEC", "muted"), *(labelled(*line) for line in spec_lines(state.spec_of(agent)))]
+    spec = [BLANK, Cell("SPEC", "muted"), *(labelled_cell(*line) for line in spec_lines(state.spec_of(agent)))]
     at_work = [BLANK, Cell("AT WORK", "muted"), *_at_work(state, agent_id, counts, live, now_ms)]
     says = any(f"{key}:{task_id}" in live for task_id in agent.running for key in ("output", "thought", "call"))
     cells += [*at_work, *spec] if says else [*spec, *at_work]
@@ -67,7 +67,7 @@ def _member_cells(kind: str, member: Agent | Supervisor, facts: Sequence[Fact]) 
     """Return what is known of an agent or a supervisor, without its settings; figures share a line."""
     usage = in_groups(facts, "tokens", "cost")
     return [
-        labelled(kind, f"{member.name}  ({at(member.id)})", "strong"),
+        labelled_cell(kind, f"{member.name}  ({id_target(member.id)})", "strong"),
         *to_cells(in_groups(facts, "head", "before", "place", "strategy")),
         to_cell("work", in_groups(facts, "busy", "figures")),
         *([to_cell("usage", usage)] if usage else []),
@@ -133,7 +133,7 @@ def task_page(
         return [notice, *done, BLANK, Cell("EVENTS", "muted"), *_history(history)]
     facts = task_facts(state, task, counts, live, now_ms=now_ms)
     groups = ("head", "agent", "about", "defaults", "kept", "plan", "order", "limits", "alerts", "steers")
-    cells = [labelled("task", f"{task.title}  ({task.id})", "strong"), *to_cells(in_groups(facts, *groups))]
+    cells = [labelled_cell("task", f"{task.title}  ({task.id})", "strong"), *to_cells(in_groups(facts, *groups))]
     if not task.ended:
         cells += _section("NOW", live_cells(live, task_id, now_ms))
     cells += _text("INPUT", texts.of(task.input)) + _text("OUTPUT", texts.of(task.output))
@@ -148,7 +148,7 @@ def run_page(state: State, run_id: str, texts: JournalTexts, *, now_ms: int, wor
         return [Cell(absence(state, run_id), "muted")]
     facts = run_facts(state, record, now_ms=now_ms, working=working)
     cells = [
-        labelled("run", record.id, "strong"),
+        labelled_cell("run", record.id, "strong"),
         *to_cells(in_groups(facts, "head", "strategy", "progress")),
         to_cell("tasks", in_groups(facts, "figures")),
         *to_cells(in_groups(facts, "spent", "defaults", "terms", "limits", "alerts")),
@@ -179,7 +179,7 @@ def entity_page(entity: Any, history: History) -> list[Cell]:
     fields = msgspec.to_builtins(entity, str_keys=True, enc_hook=str)
     values = {name.removesuffix("_id").replace("_", " "): value for name, value in _non_empty_fields(fields).items()}
     wide = max(12, *(len(name) + 2 for name in values))
-    cells = [labelled(name, as_text(value), wide=wide) for name, value in values.items()]
+    cells = [labelled_cell(name, as_text(value), wide=wide) for name, value in values.items()]
     return [*cells, BLANK, Cell("LAST EVENTS", "muted"), *_history(history)]
 
 
@@ -194,10 +194,10 @@ def _non_empty_fields(fields: dict[str, Any]) -> dict[str, Any]:
 def event_page(seq: int, at_ms: int, kind: str, body: bytes, sentence: Sentence, *, now_ms: int) -> list[Cell]:
     """Return the page of an event, with its body."""
     return [
-        labelled("event", f"{seq:,}", "strong"),
-        labelled("kind", kind),
-        labelled("at", moment(at_ms, now_ms)),
-        labelled("means", sentence.text, sentence.tone),
+        labelled_cell("event", f"{seq:,}", "strong"),
+        labelled_cell("kind", kind),
+        labelled_cell("at", moment(at_ms, now_ms)),
+        labelled_cell("means", sentence.text, sentence.tone),
         BLANK,
         Cell(pretty(body)),
     ]

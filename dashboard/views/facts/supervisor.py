@@ -14,7 +14,7 @@ from dashboard.views.words.amounts import ago, count, duration, percent, plurali
 from dashboard.views.words.field_names import field_label
 from dashboard.views.words.glyphs import AGENT, SUSPENDED, Mark, task_mark
 from engine.core.queries.team.tree import depth_of, inherited_option, mean_ms_of, subtree_of, supervisors_from
-from engine.core.records.records import names
+from engine.core.records.records import field_names
 from engine.core.scheduler.waiting import describe_stuck_slots
 from engine.core.specs.options import SupervisorOptions
 from engine.core.state import AgentStatus, State, Supervisor, Task
@@ -82,7 +82,7 @@ def hand_over_facts(supervisor: Supervisor) -> Iterator[Fact]:
 def _settings(state: State, supervisor: Supervisor) -> Iterator[Fact]:
     """Yield the settings of a supervisor that are set, also inherited ones."""
     values = {name: getattr(supervisor, name) for name in ("max_parallel", "aggregation", *_OTHERS)}
-    values |= {name: getattr(supervisor.options, name) for name in names(SupervisorOptions)}
+    values |= {name: getattr(supervisor.options, name) for name in field_names(SupervisorOptions)}
     values["on_failure"] = inherited_option(state, supervisor, "on_failure", "as each agent says")
     values["balance"] = inherited_option(state, supervisor, "balance", None)
     for name in (*_SETTINGS, *(name for name in values if name not in _SETTINGS)):

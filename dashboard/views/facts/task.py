@@ -117,7 +117,7 @@ def _alerts(state: State, task: Task, counts: Digest, live: Mapping[str, str], n
 
 def waiting_reason(state: State, task: Task, counts: Digest, now_ms: int) -> str:
     """Return what a task waits for; empty if it does not wait."""
-    wait = counts.once(WaitReasons, state).why(task)
+    wait = counts.compute_once(WaitReasons, state).why(task)
     if wait is None:
         return ""
     if wait.until_ms is None:

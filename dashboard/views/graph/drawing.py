@@ -41,7 +41,7 @@ class Drawing:
     fits: bool = True
     """Whether the whole graph is visible."""
 
-    def at(self, x: int, y: int) -> str | None:
+    def node_at(self, x: int, y: int) -> str | None:
         inside = (
             key for key, box in self.boxes.items() if box.x <= x < box.x + box.width and box.y <= y < box.y + box.height
         )

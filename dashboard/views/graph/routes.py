@@ -100,11 +100,11 @@ def draw(
         end = right + through if passes else right - 1  # to the next gap
         track = first + route.track
         if route.begin == route.end:
-            canvas.across(route.begin, begin, end, look.tone, weight=look.weight, dashed=look.dashed)
+            canvas.draw_across(route.begin, begin, end, look.tone, weight=look.weight, dashed=look.dashed)
         else:
-            canvas.across(route.begin, begin, track, look.tone, weight=look.weight, dashed=look.dashed)
+            canvas.draw_across(route.begin, begin, track, look.tone, weight=look.weight, dashed=look.dashed)
             rows = sorted((route.begin, route.end))
-            canvas.down(track, rows[0], rows[1], look.tone, weight=look.weight, dashed=look.dashed)
-            canvas.across(route.end, track, end, look.tone, weight=look.weight, dashed=look.dashed)
+            canvas.draw_down(track, rows[0], rows[1], look.tone, weight=look.weight, dashed=look.dashed)
+            canvas.draw_across(route.end, track, end, look.tone, weight=look.weight, dashed=look.dashed)
         if not passes:
             canvas.text(end, route.end, ARROW, look.tone)

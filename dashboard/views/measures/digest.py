@@ -39,7 +39,7 @@ class Digest:
     """Seq of the counted state."""
     _answers: dict[Callable[[State], Any], Any] = field(default_factory=dict)
 
-    def once(self, ask: Callable[[State], T], state: State) -> T:
+    def compute_once(self, ask: Callable[[State], T], state: State) -> T:
         """Return a value computed from the counted state; cached by function."""
         if ask not in self._answers:
             self._answers[ask] = ask(state)

@@ -85,7 +85,7 @@ def _unfolded_axis(lanes: Lanes, begin: int, end: int, width: int) -> Axis:
         from_ms = first_ms + place * step
         if from_ms > last_ms:
             break
-        low, high = lanes.at(from_ms), lanes.at(from_ms + step)
+        low, high = lanes.position_at(from_ms), lanes.position_at(from_ms + step)
         columns.append(AxisColumn(low, high) if high > low else AxisColumn(low, low, step))
     return Axis(tuple(columns), step)
 

@@ -177,7 +177,7 @@ class Lanes:
         """Tell whether a moment is in the period of these lanes."""
         return self.first_ms <= at_ms and (self.ends_ms is None or at_ms <= self.ends_ms)
 
-    def at(self, at_ms: int) -> int:
+    def position_at(self, at_ms: int) -> int:
         """Return the position of a moment."""
         place = bisect_right(self._gap_ends, at_ms)
         at = at_ms - self.first_ms - self._folded[place]
@@ -202,7 +202,7 @@ class Lanes:
                 if not self.first_ms:
                     continue  # an engine without work is not a history
                 self.advance(alive_ms)
-                self._cut_off(self.at(alive_ms))
+                self._cut_off(self.position_at(alive_ms))
             if not self.first_ms:
                 self.first_ms = self.last_ms = record.at_ms
             self._pass_time(record.at_ms)
@@ -251,7 +251,7 @@ class Lanes:
             if kind == "attempt_parked" or _decode(record.body).parks:
                 counter.park(task_id, at)
         elif kind == "engine_slept":
-            counter.skip(self.at(record.at_ms - _decode(record.body).slept_ms), at)
+            counter.skip(self.position_at(record.at_ms - _decode(record.body).slept_ms), at)
         elif kind == "agent_removed" and agent_id is not None:
             self._note_removed(agent_id)
         elif kind in _SIGNS:

@@ -36,7 +36,7 @@ def describe_omissions(kind: str, args: Args) -> str:
     if kind in _FORMATTERS or kind in _PYTHON_ONLY or kind not in COMMAND_KINDS:
         unsaid = [name for name in _FIELDS_WITHOUT_OPTION.get(kind, ()) if name in args]
     else:
-        unsaid = [*subcommand_of_kind(kind).unsaid(args)]
+        unsaid = [*subcommand_of_kind(kind).uncovered_fields(args)]
     if kind == "submit" and not isinstance(args.get("request", ""), str):
         unsaid.append("a request that is no text")
     if kind == "switch_strategy" and not (args.get("mode") and args.get("supervisor")):

@@ -12,16 +12,16 @@ from dashboard.views.words.filters import DurationBound, Expression, Filter, Key
 from dashboard.views.words.names import Names
 from engine.core.events import KINDS, Event, ModelFailed, StepRecorded, ToolFailed, ToolStarted
 from engine.core.queries.work.answered import model_of
-from engine.core.records.records import names as names_of_fields
+from engine.core.records.records import field_names
 from engine.core.state import State
 from store.journals.records import Record
 from store.journals.statements import Conditions
 
-_TIMED = {kind for kind, cls in KINDS.items() if "duration_ms" in names_of_fields(cls)}
+_TIMED = {kind for kind, cls in KINDS.items() if "duration_ms" in field_names(cls)}
 _KINDS_WITH = {
     "tool": {"step_recorded", "tool_started", "tool_failed"},
     "model": {"step_recorded", "model_failed"},
-    "status": {kind for kind, cls in KINDS.items() if "status" in names_of_fields(cls)},
+    "status": {kind for kind, cls in KINDS.items() if "status" in field_names(cls)},
 }
 
 

@@ -1,6 +1,6 @@
 """Labels of the fields of specs, settings and states, for every screen and for `diff`; `--json` uses the raw names."""
 
-from engine.core.records.records import names
+from engine.core.records.records import field_names
 from engine.core.specs.spec import AgentSpec
 
 _FIRST = (
@@ -32,7 +32,7 @@ FIELDS = (
     *_FIRST,
     *(
         (name.replace("_", " "), name)
-        for name in names(AgentSpec)
+        for name in field_names(AgentSpec)
         if name not in {"name", *(field for _, field in _FIRST)}
     ),
 )

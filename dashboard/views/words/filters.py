@@ -345,7 +345,7 @@ def _compile(source: str) -> Pattern:
     if len(source) > MAX_PATTERN_CHARACTERS:
         raise FilterError(f"/{source[:20]}…/: it is longer than {MAX_PATTERN_CHARACTERS} characters")
     try:
-        return Pattern(source, any_case=True)
+        return Pattern(source, ignore_case=True)
     except BadPattern as bad:
         raise FilterError(f"/{source}/: {bad.why}") from bad
 

@@ -190,12 +190,12 @@ class JournalTexts:
 
     def add(self, ref: TextRef, body: bytes | None) -> None:
         """Store the value at `ref.path` in the body of event `ref.seq`; None if the journal does not have the event."""
-        text = "(no longer in the journal)" if body is None else _at(body, ref.path)
+        text = "(no longer in the journal)" if body is None else _text_at(body, ref.path)
         self._read[ref.seq, ref.path] = text
         self._characters += len(text)
 
 
-def _at(body: bytes, path: str) -> str:
+def _text_at(body: bytes, path: str) -> str:
     try:
         value: Any = json.loads(body)
         for part in path.split("."):

@@ -63,7 +63,7 @@ class _SentenceFields:
         """The error without the title of its task, which the sentence has already."""
         return without_title(self._event.error, self.task_id)
 
-    def all(self, ids: Sequence[str], limit: int = 1_000) -> str:
+    def names_of(self, ids: Sequence[str], limit: int = 1_000) -> str:
         """List the names of the first `limit` ids, and count the others."""
         more = f" and {pluralize(len(ids) - limit, 'other')}" if len(ids) > limit else ""
         return ", ".join(map(self._names.of, ids[:limit])) + more
@@ -149,7 +149,7 @@ def _parked(fields: _SentenceFields, event: on.AttemptParked) -> str:
 
 
 def _steered(fields: _SentenceFields, event: on.Steered) -> str:
-    return f"{event.sender or 'somebody'} says to {fields.all(event.tasks)}: {preview(event.text, 200)}"
+    return f"{event.sender or 'somebody'} says to {fields.names_of(event.tasks)}: {preview(event.text, 200)}"
 
 
 def _granted(fields: _SentenceFields, event: on.GrantGiven) -> str:
@@ -157,7 +157,7 @@ def _granted(fields: _SentenceFields, event: on.GrantGiven) -> str:
 
 
 def _answered(fields: _SentenceFields, event: on.EscalationAnswered) -> str:
-    about = f"{event.escalation_id} about {fields.all([event.subject])}"
+    about = f"{event.escalation_id} about {fields.names_of([event.subject])}"
     if event.by == "grant":
         return f"an answer for all calls of the tool answered {about}: {event.answer}"
     if event.by == "default":
@@ -222,7 +222,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     on.AgentMended: ("{agent_id} can work again", ""),
     on.ThreadReturned: ("a thread of {agent_id} has ended, its slot is free", ""),
     on.QueueMade: (
-        lambda t, e: f"first request for {e.capability}; able agents: {t.all(e.agent_ids, 5) or 'none'}", "muted"
+        lambda t, e: f"first request for {e.capability}; able agents: {t.names_of(e.agent_ids, 5) or 'none'}", "muted"
     ),
     # Priorities and preemption.
     on.PrioritySet: (lambda t, e: f"{t.what} has priority {e.priority}, before {e.previous}", "accent"),
@@ -268,7 +268,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         + (f", {len(e.dropped):,} no longer" if e.dropped else ""),
         "",
     ),
-    on.MembersOrdered: (lambda t, e: f"{t.supervisor_id} has its members in this order: {t.all(e.members)}", ""),
+    on.MembersOrdered: (lambda t, e: f"{t.supervisor_id} has its members in this order: {t.names_of(e.members)}", ""),
     on.SupervisorChanged: (
         lambda t, e: f"{t.supervisor_id} has new settings: {', '.join(map(field_label, e.fields))}", "accent"
     ),
@@ -305,7 +305,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         "",
     ),
     on.GroupGrown: (_grown, ""),
-    on.NeedMet: (lambda t, e: f"{t.task_id} has the answers that it needs: {t.all(e.answers)}", ""),
+    on.NeedMet: (lambda t, e: f"{t.task_id} has the answers that it needs: {t.names_of(e.answers)}", ""),
     on.GroupEnded: (
         lambda t, e: f"the graph of {t.task_id} {_ENDINGS.get(e.status.value, 'has ended')}{t.tail}", ""
     ),
@@ -375,7 +375,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     on.CircuitHalfOpened: ("the circuit of {agent_id} is half open: one attempt is let through", ""),
     on.CircuitClosed: ("the circuit of {agent_id} closed: {reason}", ""),
     on.AgentsRestarted: (
-        lambda t, e: f"{e.because}; {t.supervisor_id} restarted {t.all(e.agent_ids, 3)} ({e.strategy})", "warn"
+        lambda t, e: f"{e.because}; {t.supervisor_id} restarted {t.names_of(e.agent_ids, 3)} ({e.strategy})", "warn"
     ),
     on.SupervisorFailed: (
         lambda t, e: e.error
@@ -411,22 +411,22 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         "warn",
     ),
     on.BudgetWarned: (
-        lambda t, e: f"{t.all([e.subject])} has spent {spent_text(e.spent, e.limit, e.amount)}", "warn"
+        lambda t, e: f"{t.names_of([e.subject])} has spent {spent_text(e.spent, e.limit, e.amount)}", "warn"
     ),
     on.BudgetReached: (
-        lambda t, e: f"{t.all([e.subject])} has spent {spent_text(e.spent, e.limit, e.amount)}; what is at work stops"
-        f"{'' if e.then == 'fail' else ' at its next step'}",
+        lambda t, e: f"{t.names_of([e.subject])} has spent {spent_text(e.spent, e.limit, e.amount)}; "
+        f"what is at work stops{'' if e.then == 'fail' else ' at its next step'}",
         "warn",
     ),
-    on.BudgetExhausted: (lambda t, e: f"{t.all([e.subject])}: {e.error}; {_CONSEQUENCES[e.then]}", "error"),
+    on.BudgetExhausted: (lambda t, e: f"{t.names_of([e.subject])}: {e.error}; {_CONSEQUENCES[e.then]}", "error"),
     on.BudgetExtended: (
-        lambda t, e: f"{t.all([e.subject])} continues: "
+        lambda t, e: f"{t.names_of([e.subject])} continues: "
         + ("its budget was changed" if e.amount is None else f"it may spend {amount(e.limit, e.amount)} in all"),
         "accent",
     ),
     on.BudgetTimed: (
-        lambda t, e: f"{t.all([e.subject])} spends no time now" if e.due_ms is None
-        else f"{t.all([e.subject])} has spent its time in {duration(max(0, e.due_ms - e.at_ms))}, as it works now",
+        lambda t, e: f"{t.names_of([e.subject])} spends no time now" if e.due_ms is None
+        else f"{t.names_of([e.subject])} has spent its time in {duration(max(0, e.due_ms - e.at_ms))}, as it works now",
         "muted",
     ),
     on.AttemptSetAside: ("{agent_id} set {task_id} aside: a budget is spent", "warn"),

@@ -72,9 +72,9 @@ class Subcommand(NamedTuple):
         """Return the command with these values of parameters; None stands for the default."""
         return cast(Command, _build(self.command, {path: value for path, value in values.items() if value is not None}))
 
-    def unsaid(self, args: Mapping[str, Any]) -> Iterator[str]:
+    def uncovered_fields(self, args: Mapping[str, Any]) -> Iterator[str]:
         """Yield the fields that a command sets and that no word says, except guards and what stands in its file."""
-        yield from _unsaid(self.command, args, [parameter.path for parameter in self.parameters], "")
+        yield from _uncovered_fields(self.command, args, [parameter.path for parameter in self.parameters], "")
 
 
 class _Words(NamedTuple):
@@ -176,10 +176,10 @@ def _build(record: Any, values: Mapping[Path, Any]) -> object:
     return record(**own)
 
 
-def _unsaid(record: Any, args: Mapping[str, Any], paths: Sequence[Path], inside: str) -> Iterator[str]:
+def _uncovered_fields(record: Any, args: Mapping[str, Any], paths: Sequence[Path], inside: str) -> Iterator[str]:
     below = {name: [path[1:] for path in paths if path[0] == name] for name in args}
     silent = {*_GUARDS, *(field.name for field in fields(record) if field.required)}
     yield from (inside + name for name in args if not below[name] and name not in silent)
     for name, value in args.items():
         if any(below[name]) and isinstance(value, Mapping):
-            yield from _unsaid(_plain_type(_field(record, name).type)[0], value, below[name], f"{name}.")
+            yield from _uncovered_fields(_plain_type(_field(record, name).type)[0], value, below[name], f"{name}.")

@@ -36,11 +36,11 @@ class TourStep(NamedTuple):
     text: str
     key: str
     """Its key, for `fill_keys`."""
-    done: Callable[[TourContext, TourContext], bool]
+    is_done: Callable[[TourContext, TourContext], bool]
     """Tells from the context when the step began, and that of now, whether it is done."""
     at: str
     """Id of the widget of the frame that it points at."""
-    takes: frozenset[str] = frozenset()
+    own_keys: frozenset[str] = frozenset()
     """Keys that the step itself asks for, which otherwise continue or leave the tour."""
 
 
@@ -89,23 +89,23 @@ class Tour:
     """The user's position in the tour; `step` is None at the end."""
 
     def __init__(self) -> None:
-        self.place = -1
+        self.index = -1
         self._before = TourContext()
 
     @property
     def step(self) -> TourStep | None:
         """The step that is shown; None before and after the tour."""
-        return STEPS[self.place] if 0 <= self.place < len(STEPS) else None
+        return STEPS[self.index] if 0 <= self.index < len(STEPS) else None
 
     def update(self, now: TourContext) -> bool:
         """Advance if the step is done; tell whether the step has changed."""
-        if self.place < 0:
+        if self.index < 0:
             self.advance(now)
             return True
         step = self.step
         if step is None:
             return False
-        if step.done(self._before, now):
+        if step.is_done(self._before, now):
             self.advance(now)
             return True
         if now.typing and not self._before.typing:
@@ -114,18 +114,18 @@ class Tour:
 
     def advance(self, now: TourContext) -> None:
         """Show the next step that is not done already."""
-        self.place += 1
+        self.index += 1
         self._before = now
-        while (step := self.step) is not None and step.done(now, now):
-            self.place += 1
+        while (step := self.step) is not None and step.is_done(now, now):
+            self.index += 1
 
     def lines(self, width: int) -> list[Line]:
         """Return the card: a title and the instruction."""
         step = self.step
         if step is None:
             return []
-        leaves = "" if "escape" in step.takes else " · esc leaves"
-        title = hairline(f"TOUR {self.place + 1} of {len(STEPS)}", width, right=f"space goes on{leaves}")
+        leaves = "" if "escape" in step.own_keys else " · esc leaves"
+        title = hairline(f"TOUR {self.index + 1} of {len(STEPS)}", width, right=f"space goes on{leaves}")
         mark = {"body": "▲ ", "tabs": "▲ ", "time": "▼ ", "keys": "▼ "}[step.at]
         key = fill_keys(step.key)
         rows = fold(fill_keys(step.text), max(10, width - 6 - len(key)))

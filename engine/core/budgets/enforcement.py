@@ -9,7 +9,13 @@ from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 from engine.core.budgets.deadlines import grace_ms
-from engine.core.budgets.spenders import at_work, has_work_left, is_agent_at_work, not_stopping, spenders
+from engine.core.budgets.spenders import (
+    has_work_left,
+    is_agent_at_work,
+    spending_tasks,
+    spending_tasks_to_end,
+    tasks_not_stopping,
+)
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import ask, attempt_event
 from engine.core.events import (
@@ -53,7 +59,7 @@ def check_budget(state: State, followup: CheckBudget, ctx: DecisionContext) -> l
         return []
     subject_budgets = budgets(state, subject, ctx.now_ms)
     if is_over(state, subject):
-        return _overspent(state, subject, subject_budgets, ctx, followup.reporter)
+        return _stop_overspending(state, subject, subject_budgets, ctx, followup.reporter)
     # It is stopped already. Only its limits can change: once none is exceeded any more, its work resumes.
     if _is_exhausted(subject):
         is_spent = any(
@@ -62,12 +68,12 @@ def check_budget(state: State, followup: CheckBudget, ctx: DecisionContext) -> l
         )
         if not is_spent:
             return [extended_event(subject, None, 0, None)]
-        return _overspent(state, subject, subject_budgets, ctx, followup.reporter)
+        return _stop_overspending(state, subject, subject_budgets, ctx, followup.reporter)
     events: list[Event] = []
     for budget in subject_budgets:
         # The last allowed attempt spends the budget of attempts when it begins, and may finish.
         if _is_spent(budget):
-            return [*events, *_reached(state, subject, budget, ctx, followup.reporter)]
+            return [*events, *_end_or_stop(state, subject, budget, ctx, followup.reporter)]
         if not budget.warned and budget.share >= budget.warn_at:
             events.append(_warning_event(subject, budget))
         if budget.name == "time_s":
@@ -79,11 +85,13 @@ def _is_spent(budget: Budget) -> bool:
     return budget.name != "attempts" and budget.spent >= budget.limit
 
 
-def _reached(state: State, subject: Subject, budget: Budget, ctx: DecisionContext, reporter: str | None) -> list[Event]:
+def _end_or_stop(
+    state: State, subject: Subject, budget: Budget, ctx: DecisionContext, reporter: str | None
+) -> list[Event]:
     """End a spent budget if unstarted work is left; otherwise only ask the running attempts to stop."""
     if has_work_left(state, subject, budget):
         return end_budget(state, subject, budget, ctx, reporter=reporter)
-    stopping = not_stopping(state, at_work(state, subject))
+    stopping = tasks_not_stopping(state, spending_tasks(state, subject))
     if not stopping:
         return []
     event = BudgetReached(
@@ -100,12 +108,12 @@ def _reached(state: State, subject: Subject, budget: Budget, ctx: DecisionContex
     return [event]
 
 
-def _overspent(
+def _stop_overspending(
     state: State, subject: Subject, subject_budgets: list[Budget], ctx: DecisionContext, reporter: str | None
 ) -> list[Event]:
     """Stop attempts that may finish although the budget of attempts is spent, once they spend another budget."""
-    _, working = spenders(state, subject)
-    if not not_stopping(state, working):
+    _, working = spending_tasks_to_end(state, subject)
+    if not tasks_not_stopping(state, working):
         return []
     events: list[Event] = []
     for budget in subject_budgets:
@@ -371,7 +379,7 @@ def exhausted_event(
     """Return the event that ends a budget as `action` says."""
     if budget.spent < budget.limit:
         needs = needs or _needs(state, subject, budget)
-    ended_ids, stopping = spenders(state, subject)
+    ended_ids, stopping = spending_tasks_to_end(state, subject)
     if action == "ask":
         # While a person is asked, waiting tasks are only held back, and built-in joins and checks spend nothing.
         ended_ids = []

@@ -25,13 +25,13 @@ def _is_pending(state: State, task: Task) -> bool:
     if any(state.tasks[following_id].need for node in lineage_of(state, task) for following_id in node.before):
         return False
     # A task after a check may be skipped by its verdict.
-    front = list(task.after)
-    for task_id in front:
-        before = state.tasks[task_id]
-        if not before.ended:
-            if before.kind == "check":
+    predecessor_ids = list(task.after)
+    for task_id in predecessor_ids:
+        predecessor = state.tasks[task_id]
+        if not predecessor.ended:
+            if predecessor.kind == "check":
                 return False
-            front += [before_id for before_id in before.after if before_id not in front]
+            predecessor_ids += [before_id for before_id in predecessor.after if before_id not in predecessor_ids]
     return True
 
 
@@ -40,12 +40,12 @@ def is_agent_at_work(task: Task) -> bool:
     return task.attempt is not None and task.attempt.agent_id is not None
 
 
-def spenders(state: State, subject: Subject) -> tuple[list[str], list[str]]:
+def spending_tasks_to_end(state: State, subject: Subject) -> tuple[list[str], list[str]]:
     """Return the tasks that end at once with a budget, and those whose attempt has to stop first."""
-    return tasks_to_end(state, subject) if isinstance(subject, Task | Run) else ([], at_work(state, subject))
+    return tasks_to_end(state, subject) if isinstance(subject, Task | Run) else ([], spending_tasks(state, subject))
 
 
-def at_work(state: State, subject: Subject) -> list[str]:
+def spending_tasks(state: State, subject: Subject) -> list[str]:
     """Return the tasks whose attempts spend a budget; an attempt that waits for delegations spends nothing."""
     if isinstance(subject, Task | Run):
         _, working = tasks_to_end(state, subject)
@@ -61,7 +61,7 @@ def _waits_for_calls(task: Task) -> bool:
     return attempt is not None and attempt.parked and attempt.parked_for is None
 
 
-def not_stopping(state: State, task_ids: list[str]) -> list[str]:
+def tasks_not_stopping(state: State, task_ids: list[str]) -> list[str]:
     """Return the tasks of `task_ids` with an attempt of an agent that is not asked to stop yet."""
     tasks = (state.tasks[task_id] for task_id in task_ids)
     return [task.id for task in tasks if is_agent_at_work(task) and task.attempt and task.attempt.stopping is None]

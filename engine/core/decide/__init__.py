@@ -25,7 +25,7 @@ from engine.core.queries.work.excerpts import args_of
 from engine.core.records.records import copy_with
 from engine.core.signals import SIGNALS, Signal
 from engine.core.state import State
-from engine.core.validation.records import checked
+from engine.core.validation.records import rebuild_checked
 
 _FILES = (
     asking, attempts, deadlines, dispatch, enforcement, engine, escalations, failing, graphs, importing, leaving,
@@ -76,7 +76,7 @@ def carry_out(state: State, command: Command, ctx: DecisionContext) -> Decided:
     Raises:
         Refused: If the command is refused; `BadValue` if a value in it is invalid.
     """
-    applied: Decided = ON_COMMAND[type(command)](state, checked(command, str(command.type)), ctx)
+    applied: Decided = ON_COMMAND[type(command)](state, rebuild_checked(command, str(command.type)), ctx)
     stamp(state, applied.events, ctx.now_ms)
     return applied
 

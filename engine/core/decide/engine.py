@@ -13,14 +13,14 @@ from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Decided
 from engine.core.errors import Refused
 from engine.core.events import EngineSlept, EngineStarted, EngineStopped, Event
-from engine.core.queries.team.able import bound_elsewhere
+from engine.core.queries.team.able import agents_bound_elsewhere
 from engine.core.signals import EngineBegan, EngineEnds, EngineWoke, TimerDue
 from engine.core.state import State, Timer
 
 
 def engine_began(state: State, signal: EngineBegan, ctx: DecisionContext) -> list[Event]:
     """Begin an epoch, and end every attempt of the previous engine."""
-    away = None if signal.bound is None else [agent.id for agent in bound_elsewhere(state, signal.bound)]
+    away = None if signal.bound is None else [agent.id for agent in agents_bound_elsewhere(state, signal.bound)]
     started = EngineStarted(
         pid=signal.pid,
         token=signal.token,

@@ -9,7 +9,7 @@ from msgspec.structs import force_setattr
 
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.events import EVENTS, Escalated, Event
-from engine.core.records.records import JsonValue, fact, fields, names
+from engine.core.records.records import JsonValue, fact, field_names, fields
 from engine.core.state import Attempt, State
 
 
@@ -109,8 +109,8 @@ def attempt_event(kind: Callable[..., E], attempt: Attempt, signal: Any, **extra
 
 
 def _find_shared_fields(kind: Any, signal: Any) -> tuple[str, ...]:
-    signal_fields = {*names(signal)} - {"attempt", "generation"}
-    return tuple(name for name in names(kind) if name in signal_fields)
+    signal_fields = {*field_names(signal)} - {"attempt", "generation"}
+    return tuple(name for name in field_names(kind) if name in signal_fields)
 
 
 _shared_fields: Callable[[Any, Any], tuple[str, ...]] = cache(_find_shared_fields)

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from engine.core.discovery.best_matches import RequestWord
 from engine.core.discovery.candidate import Candidate, Profile, category_stem, profile_of
 from engine.core.discovery.capability_index import NAME, TEXT, CapabilityIndex, Match
-from engine.core.discovery.nearest import MAX_NAMES_COMPARED, likeliest
+from engine.core.discovery.nearest import MAX_NAMES_COMPARED, preselect
 from engine.core.discovery.ranks import Slot
 from engine.core.discovery.synonyms import synonyms_by_phrase
 from engine.core.discovery.words import words
@@ -168,7 +168,7 @@ def _nearest_claims(request: str, index: CapabilityIndex) -> tuple[str, ...]:
     starts = {stem[:2] for stem in stems}
     pool = vocabulary if len(vocabulary) <= MAX_NAMES_COMPARED else [key for key in vocabulary if key[:2] in starts]
     similar_keys = [
-        key for stem in stems for key in get_close_matches(stem, likeliest(stem, pool), n=_NEAREST, cutoff=0.7)
+        key for stem in stems for key in get_close_matches(stem, preselect(stem, pool), n=_NEAREST, cutoff=0.7)
     ]
     names = (index[id].name for key in similar_keys for id in index.in_order(vocabulary[key])[:_NEAREST])
     return tuple(dict.fromkeys(names))[:_NEAREST]

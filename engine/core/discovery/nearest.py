@@ -16,12 +16,12 @@ def nearest(name: str, names: Iterable[str], limit: int = 3) -> tuple[str, ...]:
     # In reverse order, so that of names that differ only in case the alphabetically first is kept.
     for candidate in sorted(set(names), reverse=True):
         by_fold[candidate.casefold()] = candidate
-    pool = likeliest(folded_name, by_fold)
+    pool = preselect(folded_name, by_fold)
     matches = get_close_matches(folded_name, pool, n=max(limit, 1), cutoff=0.5)
     return tuple(by_fold[match] for match in matches[: max(limit, 0)])
 
 
-def likeliest(target: str, pool: Collection[str]) -> Collection[str]:
+def preselect(target: str, pool: Collection[str]) -> Collection[str]:
     """Preselect strings by common letters, then by common pairs of letters: a full comparison is expensive."""
     letters, pairs = set(target), _pairs(target)
 

@@ -37,11 +37,11 @@ def _map_values(values: dict[str, str], new_id: NewId) -> dict[str, str]:
     return {key: new_id(value) for key, value in values.items()}
 
 
-def _without_none(values: Iterable[str | None]) -> set[str]:
+def _drop_none(values: Iterable[str | None]) -> set[str]:
     return set(values) - {None}  # type: ignore[return-value]  # mypy does not see that None is gone
 
 
-def _flattened(values: Iterable[Iterable[str] | None]) -> Iterator[str]:
+def _flatten(values: Iterable[Iterable[str] | None]) -> Iterator[str]:
     return chain.from_iterable(filter(None, values))
 
 
@@ -64,7 +64,7 @@ def _split_queue_key(key: str) -> tuple[str, str, str]:
 
 
 def _queue_owners(keys: Iterable[str | None]) -> Iterator[str]:
-    return (_split_queue_key(key)[1] for key in _without_none(keys))
+    return (_split_queue_key(key)[1] for key in _drop_none(keys))
 
 
 def _map_timer_key(key: str, new_id: NewId) -> str:
@@ -114,18 +114,18 @@ class Ids:
     """Letters of the kinds that they may name."""
     map_ids: Callable[[Any, NewId], Any] = _map_one
     """Returns the value of the field with a function applied to every id."""
-    ids_in: Callable[[Iterable[Any]], Iterable[str]] = _without_none
+    ids_in: Callable[[Iterable[Any]], Iterable[str]] = _drop_none
     """Returns the ids in many values of the field."""
     may_be_missing: bool = False
     """The named object may not exist."""
 
 
 def _list_of(letters: str, *, may_be_missing: bool = False) -> Ids:
-    return Ids(letters=letters, map_ids=_map_many, ids_in=_flattened, may_be_missing=may_be_missing)
+    return Ids(letters=letters, map_ids=_map_many, ids_in=_flatten, may_be_missing=may_be_missing)
 
 
 _QUEUE = Ids(letters="sa", map_ids=_map_queue_key, ids_in=_queue_owners)
-_QUEUE_ONCE = Ids(letters="sa", map_ids=_map_queue_key, ids_in=_queue_owners, may_be_missing=True)
+_FORMER_QUEUE = Ids(letters="sa", map_ids=_map_queue_key, ids_in=_queue_owners, may_be_missing=True)
 FIELDS: dict[str, dict[str, Ids]] = {
     "supervisors": {
         "id": Ids(letters="s"),
@@ -142,7 +142,7 @@ FIELDS: dict[str, dict[str, Ids]] = {
         "queues": Ids(
             letters="sa",
             map_ids=lambda keys, new_id: [_map_queue_key(key, new_id) for key in keys],
-            ids_in=lambda values: _queue_owners(_flattened(values)),
+            ids_in=lambda values: _queue_owners(_flatten(values)),
         ),
     },
     "queues": {"key": _QUEUE, "supervisor_id": Ids(letters="s"), "agents": _list_of("a")},
@@ -150,7 +150,7 @@ FIELDS: dict[str, dict[str, Ids]] = {
         "id": Ids(letters="r"),
         "supervisor_id": Ids(letters="s"),
         "root_id": Ids(letters="t"),
-        "tasks": Ids(letters="t", map_ids=_map_keys, ids_in=_flattened),
+        "tasks": Ids(letters="t", map_ids=_map_keys, ids_in=_flatten),
         "after": _list_of("r"),
         "before": _list_of("r"),
     },
@@ -161,7 +161,7 @@ FIELDS: dict[str, dict[str, Ids]] = {
         "parent_id": Ids(letters="t"),
         "asked_by": Ids(letters="t"),
         "supervisor_id": Ids(letters="s", may_be_missing=True),
-        "queue": _QUEUE_ONCE,
+        "queue": _FORMER_QUEUE,
         "worker_id": Ids(letters="sa", may_be_missing=True),
         "agent_id": Ids(letters="a", may_be_missing=True),
         "after": _list_of("t"),
@@ -177,10 +177,10 @@ FIELDS: dict[str, dict[str, Ids]] = {
             ),
         ),
         "asks": Ids(letters="e", map_ids=_map_values, ids_in=_all_values),
-        "steers": Ids(letters="n", map_ids=_map_keys, ids_in=_flattened, may_be_missing=True),
+        "steers": Ids(letters="n", map_ids=_map_keys, ids_in=_flatten, may_be_missing=True),
         "called": Ids(letters="sa", map_ids=_map_values, ids_in=_all_values, may_be_missing=True),
         "failed_on": _list_of("a", may_be_missing=True),
-        "came_from": _QUEUE_ONCE,
+        "came_from": _FORMER_QUEUE,
     },
     "timers": {
         "id": Ids(letters="sarte", map_ids=_map_timer_key, ids_in=lambda keys: (key.partition(":")[2] for key in keys)),
@@ -232,13 +232,13 @@ def id_faults(state: State, tables: Mapping[str, EntityTable]) -> Iterator[str]:
             key = next(key for key, entity_id in zip(entities, own_ids, strict=True) if key != entity_id)
             yield f"{key[:80]!a} is the id of another entity"
         for name, ids in id_fields.items():
-            is_new = name == "id" and kind in LETTERS.values()
+            is_own_id = name == "id" and kind in LETTERS.values()
             try:
                 referenced_ids = set(ids.ids_in(table.column(name)))
                 unknown_ids = referenced_ids
-                if not is_new:
+                if not is_own_id:
                     unknown_ids = referenced_ids.difference(*(ids_by_letter[letter] for letter in ids.letters))
-                is_allowed = is_new or ids.may_be_missing
+                is_allowed = is_own_id or ids.may_be_missing
                 if is_allowed and _are_ids(unknown_ids, ids.letters):
                     continue
                 for unknown_id in unknown_ids:

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import msgspec
 from msgspec.structs import astuple
 
-from engine.core.records.records import fields, names
+from engine.core.records.records import field_names, fields
 from engine.core.state import State
 
 
@@ -38,7 +38,7 @@ class EntityTable:
         """Return the values of a field, in the order of the entities."""
         if self.cells is None:
             return [*map(attrgetter(name), self.entities)]
-        column_names = names(self.kind)
+        column_names = field_names(self.kind)
         return self.cells[column_names.index(name) :: len(column_names)]
 
     def reset(self, derived: Iterable[str]) -> None:

@@ -19,10 +19,10 @@ from engine.core.commands import COMMAND_KINDS, Command
 from engine.core.encoding.strict_json import NotStrict, strict_json
 from engine.core.errors import BadValue, CorruptJournal, NewerKind
 from engine.core.events import EVENTS, KINDS, Event
-from engine.core.records.records import JsonValue, fields, names
+from engine.core.records.records import JsonValue, field_names, fields
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import State, Task
-from engine.core.validation.records import ValidatedRecord, checked
+from engine.core.validation.records import ValidatedRecord, rebuild_checked
 from engine.core.validation.rules import short_repr
 
 _encode = msgspec.json.Encoder().encode
@@ -160,7 +160,7 @@ def decode_command(kind: str, body: bytes) -> Command:
         raise ValueError(f"{kind}: body: {error}") from error
     except msgspec.ValidationError as error:
         raise ValueError(f"{kind}: {describe_decode_error(error, 'body', plain)}") from error
-    return checked(command, kind)
+    return rebuild_checked(command, kind)
 
 
 def describe_decode_error(error: msgspec.ValidationError, subject: str, value: JsonValue) -> str:
@@ -216,7 +216,7 @@ def decode_state(body: bytes | msgspec.Raw) -> State:
         _intern_ids(task, interned.setdefault)
         tasks[key] = task
     specs = {key: _spec_of(bytes(raw)) for key, raw in encoded.specs.items()}
-    return State(**{name: getattr(encoded, name) for name in names(State)} | {"specs": specs, "tasks": tasks})
+    return State(**{name: getattr(encoded, name) for name in field_names(State)} | {"specs": specs, "tasks": tasks})
 
 
 def decode_state_fast(body: bytes) -> State:

@@ -119,7 +119,7 @@ def _attempt_migrated(state: State, event: events.AttemptMigrated) -> None:
     charge(state, task, agent, event.usage)
     charge_attempt(task, event.usage)
     if event.stuck:
-        _keep_slot(state, agent, task)
+        _count_stuck_thread(state, agent, task)
         slots.refresh_agent(state, agent)
 
 
@@ -161,7 +161,7 @@ def _end_attempt(state: State, task: Task, *, stuck: bool = False) -> Agent | No
     agent.idle_since_ms = state.at_ms
     if stuck:
         # Before `vacate`: the thread that did not return keeps using the slot that the attempt frees.
-        _keep_slot(state, agent, task)
+        _count_stuck_thread(state, agent, task)
     slots.vacate(state, agent, task)
     if stuck:
         slots.refresh_agent(state, agent)
@@ -171,7 +171,7 @@ def _end_attempt(state: State, task: Task, *, stuck: bool = False) -> Agent | No
     return agent
 
 
-def _keep_slot(state: State, agent: Agent, task: Task) -> None:
+def _count_stuck_thread(state: State, agent: Agent, task: Task) -> None:
     """Count a thread that still runs after the end of its attempt."""
     agent.stuck += 1
     agent.stuck_since.setdefault(task.id, state.at_ms)

@@ -39,7 +39,7 @@ def _comparable_parts(state: State, schedule: Schedule) -> dict[str, dict[str, A
             for key, ready_queue in ready_queues.items()
         },
         "free agents": {
-            key: (set(ready_queue.free), _ranked(ready_queue.best) if ready_queue.best is not None else None)
+            key: (set(ready_queue.free), _ranking_order(ready_queue.best) if ready_queue.best is not None else None)
             for key, ready_queue in ready_queues.items()
         },
         "slots": {
@@ -50,13 +50,13 @@ def _comparable_parts(state: State, schedule: Schedule) -> dict[str, dict[str, A
                 slots.capped,
                 (slots.ageing_ms, slots.balance, slots.urgent),
                 # Its own queues are not ranked while it is full, because none of their tasks can begin.
-                _ranked(slots.own) if slots.running < state.supervisors[key].max_parallel else None,
-                _ranked(slots.offers),
+                _ranking_order(slots.own) if slots.running < state.supervisors[key].max_parallel else None,
+                _ranking_order(slots.offers),
             )
             for key, slots in schedule.slots.items()
         },
         "the rest": {
-            "roots": _ranked(schedule.roots),
+            "roots": _ranking_order(schedule.roots),
             "urgent": set(schedule.urgent),
             "pools": set(schedule.resizable),
             "processes": schedule.processes,
@@ -65,6 +65,6 @@ def _comparable_parts(state: State, schedule: Schedule) -> dict[str, dict[str, A
     }
 
 
-def _ranked(ranking: Ranking) -> Any:
+def _ranking_order(ranking: Ranking) -> Any:
     """Return the orders of a ranking and its top entry; stale entries do not matter."""
     return ranking.ranks, ranking.heap[:1]

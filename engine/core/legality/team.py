@@ -51,7 +51,7 @@ def members_exist(state: State) -> Iterator[str]:
             yield f"{agent.id} is a member of {listed.get(agent.id, 0)} supervisors"
 
 
-def supervisors_have_possible_settings(state: State) -> Iterator[str]:
+def supervisors_have_valid_settings(state: State) -> Iterator[str]:
     """Name, strategy, settings and limits of a supervisor are valid."""
     for supervisor in state.supervisors.values():
         if not NAME.fullmatch(supervisor.name):
@@ -67,7 +67,7 @@ def supervisors_have_possible_settings(state: State) -> Iterator[str]:
             yield f"{supervisor.id} has a limit below 1"
 
 
-def agents_have_possible_settings(state: State) -> Iterator[str]:
+def agents_have_valid_settings(state: State) -> Iterator[str]:
     """An agent has a valid name, existing current and previous specs, and generations in order."""
     for agent in state.agents.values():
         trial = agent.probation

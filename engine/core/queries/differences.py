@@ -12,7 +12,7 @@ import msgspec
 from engine.core.encoding.json_values import json_equal
 from engine.core.queries.targets import name_of
 from engine.core.queries.team.tree import lineage_of
-from engine.core.records.records import JsonValue, fact, names
+from engine.core.records.records import JsonValue, fact, field_names
 from engine.core.records.values import TextRef, Usage, preview
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, Run, RunSummary, State, Supervisor, Task
@@ -199,7 +199,7 @@ _SETTINGS = (
 
 
 def _settings_fields(_: _Side, supervisor: Supervisor) -> Fields:
-    options = {name: getattr(supervisor.options, name) for name in names(supervisor.options)}
+    options = {name: getattr(supervisor.options, name) for name in field_names(supervisor.options)}
     return {"strategy": supervisor.mode, **{name: getattr(supervisor, name) for name in _SETTINGS}, **options}
 
 
@@ -239,7 +239,7 @@ def _status(subject: Agent | Run) -> str:
 
 
 def _spec_fields(_: _Side, spec: AgentSpec) -> Fields:
-    return {field: getattr(spec, field) for field in names(spec) if field != "name"}
+    return {field: getattr(spec, field) for field in field_names(spec) if field != "name"}
 
 
 def _specs(a: _Side, b: _Side) -> Iterator[Difference]:

@@ -28,7 +28,7 @@ Work: TypeAlias = Run | Task | RunSummary
 Id = TypeVar("Id", str, str | None)
 
 
-def at(an_id: str) -> str:
+def id_target(an_id: str) -> str:
     """Return the unambiguous target of an id."""
     return f"@{an_id}"
 
@@ -148,7 +148,7 @@ def shortest_targets(state: State) -> dict[str, str]:
     for member in _members(state):
         path = _path(state, member)
         if paths[path] > 1:
-            targets[member.id] = at(member.id)
+            targets[member.id] = id_target(member.id)
         elif names[member.name] > 1 or (member.name in ids and member.name != member.id):
             targets[member.id] = path
         else:
@@ -158,7 +158,7 @@ def shortest_targets(state: State) -> dict[str, str]:
 
 def shortest_target(state: State, member_id: str) -> str:
     """Return the shortest unambiguous target of a member; its id if it has been removed."""
-    return shortest_targets(state).get(member_id, at(member_id))
+    return shortest_targets(state).get(member_id, id_target(member_id))
 
 
 def _matching_members(state: State, target: str, under: Supervisor | None = None) -> list[Member]:
@@ -186,11 +186,11 @@ def _single_candidate(
 def _describe_candidate(state: State, target: str, candidate: Member | Work) -> str:
     """Return an unambiguous target of an object, followed by its path or id."""
     if not isinstance(candidate, Agent | Supervisor):
-        return at(candidate.id)
+        return id_target(candidate.id)
     word = shortest_target(state, candidate.id)
-    if candidate.id == target or word == at(candidate.id):
-        return f"{at(candidate.id)} ({_path(state, candidate)})"
-    return f"{word} ({at(candidate.id)})"
+    if candidate.id == target or word == id_target(candidate.id):
+        return f"{id_target(candidate.id)} ({_path(state, candidate)})"
+    return f"{word} ({id_target(candidate.id)})"
 
 
 def _work(state: State, an_id: str) -> Work | None:

@@ -125,7 +125,7 @@ fields: Callable[[Any], tuple[FieldInfo, ...]] = cache(msgspec.structs.fields)
 """Returns the fields of a class of records, with types and defaults."""
 
 
-def names(record: Any) -> tuple[str, ...]:
+def field_names(record: Any) -> tuple[str, ...]:
     """Return the names of the fields of a record or of its class."""
     field_names: tuple[str, ...] = record.__struct_fields__
     return field_names

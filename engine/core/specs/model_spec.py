@@ -14,13 +14,15 @@ from engine.core.errors import BadValue
 from engine.core.records.records import Json
 from engine.core.validation.bounds import DAY_S, Label, Text
 from engine.core.validation.records import ValidatedRecord
-from engine.core.validation.rules import Says, Within
+from engine.core.validation.rules import Within, Wording
 
 Variable: TypeAlias = Annotated[
-    str, Within(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,199}$"), Says("the name of an environment variable")
+    str, Within(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,199}$"), Wording("the name of an environment variable")
 ]
 Address: TypeAlias = Annotated[
-    str, Within(pattern=r"^https?://[^\s]+$", max_length=500), Says("an address that begins with http:// or https://")
+    str,
+    Within(pattern=r"^https?://[^\s]+$", max_length=500),
+    Wording("an address that begins with http:// or https://"),
 ]
 if TYPE_CHECKING:  # what a program may give; records hold decimals
     PerMillion: TypeAlias = Decimal | float | str

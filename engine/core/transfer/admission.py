@@ -20,7 +20,7 @@ from engine.core.encoding.strict_json import MAX_LEVELS
 from engine.core.errors import Refused
 from engine.core.fold.importing import fold_import
 from engine.core.legality import LAWS_AT_REST, LAWS_OF_TREES, faults_of
-from engine.core.records.records import fields, names
+from engine.core.records.records import field_names, fields
 from engine.core.records.values import TextRef, Usage
 from engine.core.signals import EngineBegan
 from engine.core.specs.guard import check_pattern
@@ -129,7 +129,7 @@ def _numbers(state: State, tables: Mapping[str, EntityTable]) -> Iterator[str]:
     for table in tables.values():
         for name in _numbers_in(table.kind):
             yield from _unbounded(table.kind, name, table.column(name))
-    paying = (table for table in tables.values() if "usage" in names(table.kind))
+    paying = (table for table in tables.values() if "usage" in field_names(table.kind))
     usages = [state.usage, *(usage for table in paying for usage in table.column("usage") if usage)]
     records = [record for agent in state.agents.values() for record in agent.track_record.values()]
     for name in _numbers_in(TrackRecord):

@@ -16,7 +16,7 @@ from engine.core.errors import Refused
 from engine.core.events import AttemptLost, Event, RunPaused
 from engine.core.fold import fold
 from engine.core.fold.timers import set_timer
-from engine.core.queries.targets import at
+from engine.core.queries.targets import id_target
 from engine.core.queries.team.declared import OPTIONS
 from engine.core.queries.team.tree import inherited_option, subtree_of
 from engine.core.records.records import JsonValue, copy_with
@@ -74,7 +74,7 @@ def end_attempts(state: State) -> None:
     """End every attempt, without starting others: the runs are paused first."""
     ctx = DecisionContext(now_ms=state.at_ms, jitter=0.0)
     fold(state, [RunPaused(at_ms=ctx.now_ms, run_id=run.id) for run in state.runs.values() if not run.paused])
-    step(state, EngineBegan(pid=0, token=0, version=""), ctx, begins=False)
+    step(state, EngineBegan(pid=0, token=0, version=""), ctx, starts_tasks=False)
     _end_built_in_work(state)
 
 
@@ -150,7 +150,9 @@ def _cut_work(part: State, ids: set[str]) -> None:
             cut_tasks += _open_siblings(part, task)
         for cut_task in cut_tasks:
             reason = "not part of what was exported"
-            step(part, Order(id=f"cut {cut_task.id}", command=Cancel(target=at(cut_task.id), reason=reason)), ctx)
+            step(
+                part, Order(id=f"cut {cut_task.id}", command=Cancel(target=id_target(cut_task.id), reason=reason)), ctx
+            )
         _end_built_in_work(part)
     for task_id, key in calls:
         if task_id in part.tasks:

@@ -8,7 +8,7 @@ import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from engine.core.validation.rules import Says, Within
+from engine.core.validation.rules import Within, Wording
 
 NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"
 NAME = re.compile(NAME_PATTERN)
@@ -20,7 +20,7 @@ LOWEST_PRIORITY = 9
 """Priorities go from 0, the most urgent, to this one."""
 
 Name: TypeAlias = Annotated[
-    str, Within(pattern=NAME_PATTERN), Says("an ASCII letter, then up to 63 of these, digits, '_' or '-'")
+    str, Within(pattern=NAME_PATTERN), Wording("an ASCII letter, then up to 63 of these, digits, '_' or '-'")
 ]
 Participants: TypeAlias = Annotated[list[Name], Within(min_length=1)]
 MAX_LABEL_CHARS = 200
@@ -39,7 +39,7 @@ Share: TypeAlias = Annotated[float, Within(gt=0, le=1)]
 Weight: TypeAlias = Annotated[float, Within(ge=0.001, le=1_000_000)]
 """Bounded below, because strides by weight are integers."""
 Priority: TypeAlias = Annotated[
-    int, Within(ge=0, le=LOWEST_PRIORITY), Says(f"a whole number from 0, the most urgent, to {LOWEST_PRIORITY}")
+    int, Within(ge=0, le=LOWEST_PRIORITY), Wording(f"a whole number from 0, the most urgent, to {LOWEST_PRIORITY}")
 ]
 Slots: TypeAlias = Annotated[int, Within(ge=1, le=10_000)]
 Members: TypeAlias = Annotated[int, Within(ge=1, le=100_000)]

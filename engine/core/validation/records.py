@@ -1,7 +1,7 @@
 """Validates records, commands and arguments by their annotations; a fault is one line.
 
 A record that a program builds checks itself by `check_fields` in its `__post_init__`. `decide` checks every command
-with everything in it by `checked`, wherever it came from.
+with everything in it by `rebuild_checked`, wherever it came from.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_type_hints
 from msgspec import Struct, StructMeta
 
 from engine.core.errors import BadValue, did_you_mean
-from engine.core.records.records import fields, names
+from engine.core.records.records import field_names, fields
 from engine.core.validation.rules import Check, InvalidValue, rule_for, short_repr
 
 T = TypeVar("T")
@@ -28,14 +28,14 @@ class _NamesFieldsMeta(StructMeta):
             try:
                 return super().__call__(*args, **named)
             except TypeError as error:
-                field_names = names(cls)
-                unknown = next((name for name in named if name not in field_names), None)
+                known_names = field_names(cls)
+                unknown = next((name for name in named if name not in known_names), None)
                 if "positional" in str(error):
-                    raise TypeError(f"{cls.__name__} takes its values by name: {', '.join(field_names)}") from None
+                    raise TypeError(f"{cls.__name__} takes its values by name: {', '.join(known_names)}") from None
                 if unknown is None:
                     raise TypeError(f"{cls.__name__}: {error}") from error
-                near = get_close_matches(unknown, field_names, n=2)
-                hint = did_you_mean(near, f"there are {', '.join(field_names)}")
+                similar_names = get_close_matches(unknown, known_names, n=2)
+                hint = did_you_mean(similar_names, f"there are {', '.join(known_names)}")
                 raise TypeError(f"{cls.__name__} has no option {unknown!r}; {hint}") from None
 
 
@@ -77,7 +77,7 @@ def check_fields(record: Any, subject: str) -> None:
                 setattr(record, name, converted)
 
 
-def checked(record: T, subject: str) -> T:
+def rebuild_checked(record: T, subject: str) -> T:
     """Return a copy with all parts rebuilt: a program may have changed them; raises BadValue if one is invalid."""
     checks_itself = hasattr(record, "__post_init__")
     values = {}
@@ -126,7 +126,7 @@ def _arguments(function: Callable[..., Any]) -> dict[str, Check]:
 def _rebuild(value: Any) -> Any:
     """Return the value with the records in it built again, which checks them."""
     if isinstance(value, Struct):
-        return checked(value, type(value).__name__)
+        return rebuild_checked(value, type(value).__name__)
     return [_rebuild(item) for item in value] if isinstance(value, list | tuple) else value
 
 

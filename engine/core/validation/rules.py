@@ -77,7 +77,7 @@ class ValueRule(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Says:
+class Wording:
     """In `Annotated`: the words for values of the type."""
 
     words: str
@@ -146,9 +146,9 @@ class Also:
         """Yield the same check as pydantic metadata."""
         from pydantic import AfterValidator  # As in `Within`.
 
-        yield AfterValidator(self.passed)
+        yield AfterValidator(self.require)
 
-    def passed(self, value: Any) -> Any:
+    def require(self, value: Any) -> Any:
         """Return the value if it passes the check."""
         self.check(value)
         return value
@@ -186,7 +186,7 @@ def _rule(hint: Any, marks: tuple[Any, ...]) -> ValueRule:
 
 def _with_marks(rule: ValueRule, marks: tuple[Any, ...]) -> ValueRule:
     """Return a rule with the words and the further checks of its annotation."""
-    words = next((mark.words for mark in marks if isinstance(mark, Says)), rule.words)
+    words = next((mark.words for mark in marks if isinstance(mark, Wording)), rule.words)
     checks = [mark.check for mark in marks if isinstance(mark, Also)]
 
     def check(value: Any) -> Any:

@@ -196,7 +196,7 @@ def _holds_in(guard: dict[str, JsonValue], texts: Sequence[str], *, within_s: fl
         left_s = end_s - thread_time()
         if left_s <= 0:
             raise TooSlow(operand, within_s)
-        if pattern.is_in(text, within_s=left_s):
+        if pattern.is_in(text, timeout_s=left_s):
             return True
     return False
 
@@ -210,7 +210,7 @@ async def _matches(pattern: Pattern, text: str) -> bool:
     try:
         return pattern.is_in(text)
     except TooSlow:  # again in a thread, which does not block the loop
-        return await anyio.to_thread.run_sync(partial(pattern.is_in, text, within_s=MAX_PATTERN_S))
+        return await anyio.to_thread.run_sync(partial(pattern.is_in, text, timeout_s=MAX_PATTERN_S))
 
 
 def _at(output: JsonValue, path: str) -> list[JsonValue]:

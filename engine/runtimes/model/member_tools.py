@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from engine.core.commands import AddAgent
 from engine.core.decide.teams.team import MAX_AGENTS_ADDED_PER_RUN
-from engine.core.queries.targets import at
+from engine.core.queries.targets import id_target
 from engine.core.queries.team.workers import workers_of
 from engine.core.records.records import JsonValue, copy_with
 from engine.core.specs.limits import Limits
@@ -91,7 +91,7 @@ class CreateAgent(BuiltinTool):
         work = self._work
         agent = work.attempt.state.agents[work.effect.agent_id]
         spec = self._spec(arguments)
-        await work.order(AddAgent(supervisor=at(agent.supervisor_id), spec=spec), key)
+        await work.order(AddAgent(supervisor=id_target(agent.supervisor_id), spec=spec), key)
         return {"created": spec.name}
 
     def _spec(self, arguments: Arguments) -> AgentSpec:

@@ -11,7 +11,7 @@ from engine.core.queries.team.code import reference_of_server
 from engine.core.specs.model_spec import McpSpec
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.code import Code
-from engine.runtimes.programs.environment import check_program, environment
+from engine.runtimes.programs.environment import build_environment, check_program
 from engine.runtimes.toolbox.mcp_records import headers_of
 
 IN_FOLDER = 'cd -- "$0" && exec "$@"'
@@ -48,6 +48,6 @@ async def session_servers(work: Work, code: Code) -> list[SessionServer]:
 async def _session_server(name: str, spec: McpSpec, code: Code) -> SessionServer:
     if spec.url is not None:
         return SessionServer(name, url=spec.url, headers=headers_of(spec))
-    folder, env = code.folder or Path.cwd(), environment(spec.env)
+    folder, env = code.folder or Path.cwd(), build_environment(spec.env)
     await code.threads.run(partial(check_program, spec.argv[0], cwd=folder, env=env))
     return SessionServer(name, argv=["/bin/sh", "-c", IN_FOLDER, str(folder), *spec.argv], env=env)

@@ -7,25 +7,25 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from engine.errors import Unusable
-from engine.models.redaction import is_secret_name, note_sent
+from engine.models.redaction import is_secret_name, note_sent_variable
 
-USUAL = ("PATH", "HOME", "LANG", "TERM", "TMPDIR")
+INHERITED_VARIABLES = ("PATH", "HOME", "LANG", "TERM", "TMPDIR")
 """Variables that every program gets, if the engine has them."""
 
 
-def environment(names: Iterable[str]) -> dict[str, str]:
+def build_environment(names: Iterable[str]) -> dict[str, str]:
     """Return the environment of a program: the usual variables, and `names`.
 
     Raises:
         Unusable: If a variable in `names` is not set.
     """
-    variables = {name: os.environ[name] for name in USUAL if name in os.environ}
+    variables = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
     for name in names:
         if name not in os.environ:
             raise Unusable(f"the engine's environment has no {name}, which 'env' names; set it and start the engine")
         variables[name] = os.environ[name]
         if is_secret_name(name):
-            note_sent(name)
+            note_sent_variable(name)
     return {"PATH": os.defpath, **variables}
 
 

@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from engine.runtimes.code import Code
-from engine.runtimes.programs.environment import check_program, environment
+from engine.runtimes.programs.environment import build_environment, check_program
 from engine.runtimes.programs.options import ProgramOptions
 from engine.runtimes.programs.worktree import repository_of
 
@@ -24,7 +24,7 @@ async def check_preconditions(
         Unusable: If it is not trusted or does not exist; one line.
     """
     await code.locate(reference)
-    env, cwd = environment(options.env), folder / options.cwd
+    env, cwd = build_environment(options.env), folder / options.cwd
     await code.threads.run(partial(check_program, options.argv[0], cwd=cwd, env=env))
     if options.worktree:
         await code.threads.run(partial(repository_of, cwd))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from engine.errors import EngineError, Unusable
 from engine.platform.folders import NoHome, data_folder
-from engine.runtimes.programs.environment import environment
+from engine.runtimes.programs.environment import build_environment
 from store.layout.files import open_for_writing
 
 PREFIX = "quarterdeck/"
@@ -209,7 +209,7 @@ def _git(folder: Path, *words: str) -> str:
         GitFailed: If it fails, with the last line of its standard error.
         FileNotFoundError: If there is no git, or no such folder.
     """
-    env = {**environment(()), "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    env = {**build_environment(()), "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     command = ["git", *(word for setting in _SETTINGS for word in ("-c", setting)), *words]
     try:
         completed = subprocess.run(

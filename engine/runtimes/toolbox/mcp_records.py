@@ -12,7 +12,7 @@ from engine.children.tail import how_ended
 from engine.core.records.records import JsonValue
 from engine.core.specs.model_spec import McpSpec
 from engine.errors import EngineError, Unusable
-from engine.models.redaction import note_sent
+from engine.models.redaction import note_sent_variable
 
 MAX_TOOLS = 1_000
 """Tools of one server; the rest are ignored."""
@@ -81,5 +81,5 @@ def headers_of(spec: McpSpec) -> dict[str, str]:
             f"the engine's environment has no {missing}, which 'headers_env' names; set it and start the engine"
         )
     for name in spec.headers_env.values():
-        note_sent(name)
+        note_sent_variable(name)
     return {header: os.environ[name] for header, name in spec.headers_env.items()}

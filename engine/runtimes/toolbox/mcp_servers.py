@@ -17,11 +17,11 @@ from engine.core.queries.team.tree import lineage_of
 from engine.core.specs.model_spec import McpSpec
 from engine.core.specs.spec import digest
 from engine.core.state import State
-from engine.errors import EngineError, PermanentFailure, Unusable, first_of
+from engine.errors import EngineError, PermanentFailure, Unusable, first_error
 from engine.runtimes.attempts.pending import Pending
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.threads import Threads
-from engine.runtimes.programs.environment import check_program, environment
+from engine.runtimes.programs.environment import build_environment, check_program
 from engine.runtimes.programs.external_programs import Programs
 from engine.runtimes.toolbox.mcp_connection import Connection, connect, load
 from engine.runtimes.toolbox.mcp_records import LastWords, NotReached, OfferedTool
@@ -175,7 +175,7 @@ class Server:
             failure = ServerDown(self.name, unusable.reason, retryable=False)
             self._not_before_ms = 0
         except Exception as error:  # a violation of the protocol may raise anything in the package
-            failure = ServerDown(self.name, str(words) or one_line(first_of(error)))
+            failure = ServerDown(self.name, str(words) or one_line(first_error(error)))
         finally:
             if start == self._starts:  # the end of an old start does not affect a newer one
                 self._set_failure(failure)
@@ -196,7 +196,7 @@ class Server:
 
     async def _start_program(self, code: ServerCode) -> Child:
         spec, folder = self.spec, code.folder or Path.cwd()
-        env = environment(spec.env)
+        env = build_environment(spec.env)
         await code.threads.run(partial(check_program, spec.argv[0], cwd=folder, env=env))
         return await code.programs.start(spec.argv, env=env, cwd=folder)
 

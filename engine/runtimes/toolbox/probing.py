@@ -6,8 +6,8 @@ import anyio
 
 from engine.children.child import Child
 from engine.core.specs.model_spec import McpSpec
-from engine.errors import Unusable, first_of
-from engine.runtimes.programs.environment import check_program, environment
+from engine.errors import Unusable, first_error
+from engine.runtimes.programs.environment import build_environment, check_program
 from engine.runtimes.programs.external_programs import Programs
 from engine.runtimes.toolbox.mcp_connection import connect, load
 from engine.runtimes.toolbox.mcp_records import LastWords
@@ -33,7 +33,7 @@ async def _probe(spec: McpSpec, folder: Path) -> list[str]:
     programs = Programs()
 
     async def start() -> Child:
-        env = environment(spec.env)
+        env = build_environment(spec.env)
         check_program(spec.argv[0], cwd=folder, env=env)
         return await programs.start(spec.argv, env=env, cwd=folder)
 
@@ -46,7 +46,7 @@ async def _probe(spec: McpSpec, folder: Path) -> list[str]:
     except Unusable:
         raise
     except Exception as error:  # a server may break the protocol in any way
-        raise Unusable(str(words) or one_line(first_of(error))) from error
+        raise Unusable(str(words) or one_line(first_error(error))) from error
     finally:
         with anyio.CancelScope(shield=True):
             await programs.close()

@@ -89,7 +89,7 @@ def chain_of(books: ShadowLedger, job: Job) -> Sequence[FailurePolicy]:
         agent = books.team.agents.get(agent_id or "")
         if agent is not None:
             otherwise = _MODEL_CHAIN if agent.spec.is_played_by_model else ()
-            policies: Sequence[FailurePolicy] = agent.spec.on_failure or books.team.inherited(
+            policies: Sequence[FailurePolicy] = agent.spec.on_failure or books.team.inherited_option(
                 agent.supervisor_id, "on_failure", otherwise
             )
             return policies
@@ -246,7 +246,7 @@ def an_answer_is_carried_out(books: ShadowLedger, event: Any) -> str | None:
 
 def circuit_of(books: ShadowLedger, agent: AgentEntry) -> Circuit | None:
     """Return the circuit that is set for an agent: in its spec, else inherited."""
-    circuit: Circuit | None = agent.spec.circuit or books.team.inherited(agent.supervisor_id, "circuit", None)
+    circuit: Circuit | None = agent.spec.circuit or books.team.inherited_option(agent.supervisor_id, "circuit", None)
     return circuit
 
 
@@ -299,7 +299,7 @@ def circuits_follow_from_attempts(books: ShadowLedger) -> str | None:
 @law(events.AgentsRestarted)
 def restarts_are_counted(books: ShadowLedger, event: events.AgentsRestarted) -> str | None:
     """A crash restarts the agents that the supervisor's restart strategy selects, and not more often than it allows."""
-    policy: Restart | None = books.team.inherited(event.supervisor_id, "restart", None)
+    policy: Restart | None = books.team.inherited_option(event.supervisor_id, "restart", None)
     rule = policy or Restart()
     if policy is not None:
         times = _count_restarts(books, event.supervisor_id, policy, event.at_ms)
@@ -329,7 +329,7 @@ def _count_restarts(books: ShadowLedger, supervisor_id: str, policy: Restart, no
 @law(events.SupervisorFailed)
 def a_supervisor_fails_after_too_many_restarts(books: ShadowLedger, event: events.SupervisorFailed) -> str | None:
     """A supervisor fails when it would have to restart its agents more often than allowed; its graphs fail with it."""
-    policy: Restart | None = books.team.inherited(event.supervisor_id, "restart", None)
+    policy: Restart | None = books.team.inherited_option(event.supervisor_id, "restart", None)
     times = 0 if policy is None else _count_restarts(books, event.supervisor_id, policy, event.at_ms)
     if policy is None or times < policy.intensity:
         return f"{event.supervisor_id} fails after {times} restarts: {policy}"

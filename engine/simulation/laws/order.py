@@ -42,9 +42,9 @@ def the_more_urgent_goes_first(books: ShadowLedger, event: events.AttemptStarted
         return None
     agent = books.team.agents[event.agent_id]
     home = books.team.home_of(mine[0])
-    ageing_s = books.team.inherited(home, "ageing_s", AGEING_S)
+    ageing_s = books.team.inherited_option(home, "ageing_s", AGEING_S)
     ageing_values = {
-        books.team.inherited(supervisor.id, "ageing_s", AGEING_S)
+        books.team.inherited_option(supervisor.id, "ageing_s", AGEING_S)
         for supervisor in books.team.lineage(agent.supervisor_id)
     }
     rank = _rank(books, mine, ageing_s)
@@ -76,7 +76,7 @@ def only_the_less_urgent_makes_way(books: ShadowLedger, event: events.Preemption
     if attempt is None or attempt.agent_id != event.agent_id or attempt.number != event.attempt:
         return f"{victim.id} is asked to make way, attempt {event.attempt} of which is not at work"
     supervisor_id = books.team.home_of(urgent.queue)
-    preempt: Preempt = books.team.inherited(supervisor_id, "preempt", Preempt())
+    preempt: Preempt = books.team.inherited_option(supervisor_id, "preempt", Preempt())
     if preempt.at == "never" or urgent.priority > preempt.urgent:
         return f"{urgent.id} of priority {urgent.priority} takes a slot under {supervisor_id}: {preempt}"
     if event.now != (preempt.at == "now"):
@@ -139,7 +139,7 @@ def agents_are_chosen_by_the_balance(books: ShadowLedger, event: events.AttemptS
         for agent in others
         if job.queue in open_queues(books, agent) and next(reached_limits(books, agent), None) is None
     ]
-    rule = books.team.inherited(books.team.home_of(job.queue), "balance", "round_robin")
+    rule = books.team.inherited_option(books.team.home_of(job.queue), "balance", "round_robin")
     if rule == "least_load":
         for other in free_agents:
             if _load(books, other) < _load(books, chosen):

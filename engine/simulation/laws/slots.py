@@ -27,8 +27,8 @@ def reached_limits(books: ShadowLedger, agent: AgentEntry) -> Iterator[str]:
         yield f"{agent.id} has {in_use} of {agent.slots} slots in use"
     team = books.team
     supervisor = team.supervisors[agent.supervisor_id]
-    own = {member.id for member in team.agents.values() if member.supervisor_id == supervisor.id}
-    in_use = len(slot_holders(books, own))
+    member_ids = {member.id for member in team.agents.values() if member.supervisor_id == supervisor.id}
+    in_use = len(slot_holders(books, member_ids))
     if in_use >= supervisor.max_parallel:
         yield f"{supervisor.id} has {in_use} of {supervisor.max_parallel} attempts at work"
     for ancestor in team.lineage(supervisor.id):
@@ -110,11 +110,11 @@ def whatever_can_start_has_started(books: ShadowLedger) -> str | None:
     for agent in books.team.agents.values():
         queues = open_queues(books, agent)
         startable_jobs = [job for job in ready if job.queue in queues]
-        waits = [job for job in answered if job.attempt is not None and job.attempt.agent_id == agent.id]
-        if (startable_jobs or waits) and next(reached_limits(books, agent), None) is None:
+        continuable_jobs = [job for job in answered if job.attempt is not None and job.attempt.agent_id == agent.id]
+        if (startable_jobs or continuable_jobs) and next(reached_limits(books, agent), None) is None:
             waiting_work = (
-                f"{waits[0].id} could go on"
-                if waits
+                f"{continuable_jobs[0].id} could go on"
+                if continuable_jobs
                 else f"{startable_jobs[0].id} in {startable_jobs[0].queue} could begin"
             )
             return f"{waiting_work} on {agent.id}, which has a free slot"
@@ -135,13 +135,13 @@ def open_queues(books: ShadowLedger, agent: AgentEntry) -> list[str]:
         return []
     if agent.removing is not None:
         return [f"agent:{agent.id}"] if agent.removing == "drain" else []
-    busy = {job.worker_id for job in books.work.jobs.values() if _is_to_begin(job)}
+    busy = {job.worker_id for job in books.work.jobs.values() if _awaits_start(job)}
     if busy.isdisjoint(owner.id for owner in owners[1:]):
         return books.team.queues_of(agent.id)
     return [key for key in books.team.queues_of(agent.id) if not is_for_named_members(key)]
 
 
-def _is_to_begin(job: Job) -> bool:
+def _awaits_start(job: Job) -> bool:
     """Return whether a team has taken a task that none of its members has begun."""
     return job.is_claimed and job.outcome is None and job.begun_ms is None
 

@@ -223,14 +223,14 @@ def _limits(books: ShadowLedger, spender: Spender, agent_id: str | None) -> list
     if isinstance(spender, SupervisorEntry):
         limits = [spender.options.limits]
     elif isinstance(spender, AgentEntry):
-        limits = [spender.spec.limits or team.inherited(spender.supervisor_id, "agent_limits", None)]
+        limits = [spender.spec.limits or team.inherited_option(spender.supervisor_id, "agent_limits", None)]
     elif isinstance(spender, RunEntry):
-        limits = [spender.limits, team.inherited(spender.supervisor_id, "run_limits", None)]
+        limits = [spender.limits, team.inherited_option(spender.supervisor_id, "run_limits", None)]
     else:
         agent = team.agents.get(agent_id or spender.agent_id or spender.worker_id or "")
         supervisor_id = spender.supervisor_id if agent is None else agent.supervisor_id
         own = agent.spec.task_limits if agent is not None else None
-        limits = [own or team.inherited(supervisor_id, "task_limits", None)]
+        limits = [own or team.inherited_option(supervisor_id, "task_limits", None)]
     return [limit for limit in limits if limit is not None]
 
 

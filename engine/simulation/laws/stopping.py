@@ -73,7 +73,7 @@ def grace_is_given(books: ShadowLedger, event: events.DeadlinePassed) -> str | N
     subject: Any = books.work.jobs[event.task_id] if event.task_id else books.work.runs[event.run_id]
     if not event.stopping:
         return None
-    grace_ms = round(books.team.inherited(subject.supervisor_id, "grace_s", 5.0) * 1000)
+    grace_ms = round(books.team.inherited_option(subject.supervisor_id, "grace_s", 5.0) * 1000)
     expected_due_ms = event.at_ms + grace_ms
     if event.grace_due_ms == expected_due_ms:
         return None

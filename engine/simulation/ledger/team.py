@@ -152,10 +152,10 @@ class TeamLedger(Ledger):
             yield self.supervisors[supervisor_id]
             supervisor_id = self.supervisors[supervisor_id].parent_id
 
-    def inherited(self, supervisor_id: str, name: str, otherwise: Any) -> Any:
+    def inherited_option(self, supervisor_id: str, name: str, default: Any) -> Any:
         """Return an option of the nearest supervisor that has it."""
         values = (getattr(supervisor.options, name) for supervisor in self.lineage(supervisor_id))
-        return next((value for value in values if value not in (None, ())), otherwise)
+        return next((value for value in values if value not in (None, ())), default)
 
     def subtree_ids(self, supervisor_id: str) -> list[str]:
         """Return the ids of a supervisor and its descendants."""

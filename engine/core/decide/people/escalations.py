@@ -85,7 +85,7 @@ def escalation_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Eve
     return [answer_event(question, question.default, by="default", output=question.detail.get("output"))]
 
 
-def after_answer(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
+def act_on_answer(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
     """Carry out an answer."""
     return ON_ANSWER[followup.event.kind](state, followup.event, ctx)
 

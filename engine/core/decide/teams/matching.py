@@ -67,7 +67,7 @@ class Matching:
             (AgentSpec, _content, self._content),
         ):
             ids_by_content: dict[str, list[str]] = {}
-            for member_id in self._unmatched():
+            for member_id in self._unmatched_ids():
                 if (member_id in self._state.agents) == (kind is AgentSpec):
                     ids_by_content.setdefault(member_key(member_id), []).append(member_id)
             ids_by_content.pop("", None)
@@ -107,7 +107,7 @@ class Matching:
         parent = parent_of(self._state, member_with(self._state, member_id))
         return member_name(self._state, member_id) != path[-1], getattr(parent, "id", None) != self.ids.get(path[:-1])
 
-    def _unmatched(self) -> list[str]:
+    def _unmatched_ids(self) -> list[str]:
         """Return the declared members that are not matched yet; all members if nothing was declared."""
         state, top = self._state, self._state.supervisors[self.ids[()]]
         return [

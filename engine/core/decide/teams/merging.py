@@ -22,7 +22,7 @@ from engine.core.decisions.outcomes import Mint
 from engine.core.encoding.json_values import json_equal
 from engine.core.events import AgentAdded, Event, MemberRenamed, MembersDeclared, MembersOrdered, SupervisorAdded
 from engine.core.events.hierarchy import Declared
-from engine.core.queries.targets import at, member_name, member_with
+from engine.core.queries.targets import id_target, member_name, member_with
 from engine.core.queries.team.code import code_of
 from engine.core.queries.team.declared import (
     OPTIONS,
@@ -109,11 +109,11 @@ class Merge(ReportingScratch):
     def _complete(self, top_id: str) -> None:
         # Switches last: a strategy may name members that the merge has only now added or renamed.
         for supervisor in self._switches:
-            switch = SwitchStrategy(supervisor=at(supervisor.id), scope=self._terms.scope)
+            switch = SwitchStrategy(supervisor=id_target(supervisor.id), scope=self._terms.scope)
             current = self.state.supervisors[supervisor.id]
             self.take([switch_event_for(self.state, copy_with(supervisor, options=current.options), switch)])
         self.renew_code()
-        dropped = self._dropped() if self._terms.whole else []
+        dropped = self._dropped_ids() if self._terms.whole else []
         if self._terms.declares:
             self._declare(dropped)
         if self._terms.removals is not None:
@@ -243,7 +243,7 @@ class Merge(ReportingScratch):
     def _swap(self, agent: Agent, spec: AgentSpec) -> None:
         refuse_unless(agent.removing is None, f"{agent.name} is being removed; load the team again once it has left")
         refuse_unless(not agent.draining, f"{agent.name} is swapping already; load the team again once it has drained")
-        swap = SwapAgent(agent=at(agent.id), spec=spec, mode=self._terms.swaps)
+        swap = SwapAgent(agent=id_target(agent.id), spec=spec, mode=self._terms.swaps)
         self.take(swap_agent(self.state, swap, self._ctx).events)
 
     def _merge_settings(self, supervisor: Supervisor, team: SupervisorSpec) -> None:
@@ -303,7 +303,7 @@ class Merge(ReportingScratch):
         else:
             self.take([MembersOrdered(supervisor_id=supervisor_id, members=ordered)])
 
-    def _dropped(self) -> list[str]:
+    def _dropped_ids(self) -> list[str]:
         """Return the members that are no longer described, without those below them."""
         described = dict.fromkeys(self.ids.values())  # a dict, not a set: the order of events must be reproducible
         dropped = []
@@ -355,7 +355,7 @@ class Merge(ReportingScratch):
             leaving_mode: Literal["drain", "abort"] = "abort" if mode == "abort" else "drain"
             self.take(removal_events(self.state, self.state.supervisors[member_id], leaving_mode))
         elif agent.removing != mode:
-            self.take(remove_member(self.state, RemoveMember(target=at(agent.id), mode=mode), self._ctx).events)
+            self.take(remove_member(self.state, RemoveMember(target=id_target(agent.id), mode=mode), self._ctx).events)
 
     def _winner_of(self, has_conflict: bool) -> Winner | None:
         """Return which side wins a conflict; None if there is no conflict."""

@@ -16,7 +16,7 @@ from engine.core.queries.targets import member_with
 from engine.core.queries.team.declared import as_json
 from engine.core.queries.team.team_plan import ChangeKind, FieldDifference, MemberChange
 from engine.core.queries.team.tree import lineage_of, parent_of
-from engine.core.records.records import Entity, Tally, names
+from engine.core.records.records import Entity, Tally, field_names
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
 
@@ -44,12 +44,12 @@ def scratch_of(state: State) -> State:
     Entities are copied on first access: a swap of two agents among ten thousand tasks copies few of them.
     """
     scratch = State()
-    for name in names(State):
+    for name in field_names(State):
         value = getattr(state, name)
         if isinstance(value, OrderedDict | list):  # ids, summaries and outcomes: their elements never change in place
             value = type(value)(value)
         else:
-            value = _Copies(value) if isinstance(value, dict) else _copied(value)
+            value = _Copies(value) if isinstance(value, dict) else _copy_value(value)
         setattr(scratch, name, value)
     return scratch
 
@@ -65,7 +65,7 @@ class _Copies(dict[str, T]):
 
     def __getitem__(self, key: str) -> T:
         if key in self._shared:
-            self[key] = _copied(super().__getitem__(key))
+            self[key] = _copy_value(super().__getitem__(key))
         return super().__getitem__(key)
 
     def __setitem__(self, key: str, value: T) -> None:
@@ -100,19 +100,19 @@ _IMMUTABLE = (int, str, tuple, type(None))
 """Types that never change in place: a container whose first element is one of them is copied shallowly."""
 
 
-def _copied(value: Any) -> Any:
+def _copy_value(value: Any) -> Any:
     """Return a copy of `value` that shares no mutable part with it."""
     kind = type(value)
     if kind is dict or kind is OrderedDict:
         is_plain = isinstance(next(iter(value.values()), None), _IMMUTABLE)
-        return kind(value) if is_plain else kind((key, _copied(each)) for key, each in value.items())
+        return kind(value) if is_plain else kind((key, _copy_value(each)) for key, each in value.items())
     if kind is list:
-        return list(value) if isinstance(next(iter(value), None), _IMMUTABLE) else [_copied(each) for each in value]
+        return list(value) if isinstance(next(iter(value), None), _IMMUTABLE) else [_copy_value(each) for each in value]
     if not isinstance(value, Entity | Tally):
         return value
     clone = copy(value)
-    for name in names(kind):
-        setattr(clone, name, _copied(getattr(value, name)))
+    for name in field_names(kind):
+        setattr(clone, name, _copy_value(getattr(value, name)))
     return clone
 
 
@@ -160,6 +160,6 @@ def differences(was: AgentSpec, now: AgentSpec) -> list[FieldDifference]:
     """Return the fields in which two specs differ, besides the name."""
     return [
         FieldDifference(field=name, was=as_json(getattr(was, name)), now=as_json(getattr(now, name)))
-        for name in names(AgentSpec)
+        for name in field_names(AgentSpec)
         if name != "name" and getattr(was, name) != getattr(now, name)
     ]

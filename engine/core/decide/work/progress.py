@@ -24,7 +24,7 @@ from engine.core.events import (
 from engine.core.fold.completion import lets_pass
 from engine.core.followups import AfterEnd, AnswerNow, CheckGroup, FinishRun, PlaceAgain, PlanGroup, StartUnblocked
 from engine.core.queries.team.tree import is_cancelled, why_cancelled
-from engine.core.records.records import names
+from engine.core.records.records import field_names
 from engine.core.signals import TextRead
 from engine.core.state import Attempt, Run, RunStatus, State, Task, TaskStatus
 
@@ -265,4 +265,6 @@ def finish_run(state: State, followup: FinishRun, ctx: DecisionContext) -> list[
 
 
 def _figures(run: Run) -> RunFigures:
-    return RunFigures(tasks=run.total, **{name: getattr(run, name) for name in names(RunFigures) if name != "tasks"})
+    return RunFigures(
+        tasks=run.total, **{name: getattr(run, name) for name in field_names(RunFigures) if name != "tasks"}
+    )

@@ -26,13 +26,13 @@ from engine.core.events import (
 from engine.core.fold.completion import lets_pass
 from engine.core.followups import FollowRun, PlanGroup
 from engine.core.queries.targets import (
-    at,
     find_agent,
     find_any,
     find_supervisor,
     find_task,
     find_work,
     id_in,
+    id_target,
     member_name,
 )
 from engine.core.queries.team.able import why_not_able
@@ -175,7 +175,7 @@ def _submit_again(state: State, run_id: str, request: Submit, ctx: DecisionConte
 def _request_of(summary: RunSummary) -> Submit:
     """Rebuild the request of a run from its summary, for previews; an engine passes the recorded one as `ctx.again`."""
     request = summary.title if isinstance(summary.request, TextRef) else summary.request
-    return Submit(request=request, supervisor=at(summary.supervisor_id), conversation=summary.conversation)
+    return Submit(request=request, supervisor=id_target(summary.supervisor_id), conversation=summary.conversation)
 
 
 def _is_served(state: State, task_id: str) -> bool:

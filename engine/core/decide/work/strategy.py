@@ -14,7 +14,7 @@ from engine.core.errors import Refused, UnknownWork
 from engine.core.events import CoordinationTuned, Event, StrategySwitched
 from engine.core.followups import Tune
 from engine.core.policies.auto_tuning import TuningChange, figures_of, next_change, runs_of
-from engine.core.queries.targets import at, find_supervisor, id_in, member_name
+from engine.core.queries.targets import find_supervisor, id_in, id_target, member_name
 from engine.core.queries.team.participants import aggregator_of, lead_of, members_in
 from engine.core.queries.team.tree import is_cancelled
 from engine.core.records.records import JsonValue, copy_with
@@ -182,7 +182,7 @@ def _carry_out(state: State, supervisor: Supervisor, change: TuningChange, ctx: 
         kind, mode, balance = change.kind, "parallel", "performance"
     if kind == "parallel":
         # `new`: open runs keep the old strategy, with whose figures the new one is compared.
-        command = SwitchStrategy(supervisor=at(supervisor.id), mode=mode, scope="new")
+        command = SwitchStrategy(supervisor=id_target(supervisor.id), mode=mode, scope="new")
         return switch_strategy(state, command, ctx).events
     options = SupervisorOptions(balance=balance or "round_robin")
-    return change_supervisor(state, ChangeSupervisor(supervisor=at(supervisor.id), options=options), ctx).events
+    return change_supervisor(state, ChangeSupervisor(supervisor=id_target(supervisor.id), options=options), ctx).events

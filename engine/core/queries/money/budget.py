@@ -114,20 +114,20 @@ def limits_of(state: State, subject: Subject, agent: Agent | None = None) -> lis
         declared_limits = [subject.options.limits]
     elif isinstance(subject, Agent):
         own = state.spec_of(subject).limits
-        declared_limits = [own if own is not None else _inherited(state, subject.supervisor_id, "agent_limits")]
+        declared_limits = [own if own is not None else _inherited_limits(state, subject.supervisor_id, "agent_limits")]
     elif isinstance(subject, Run):
-        declared_limits = [subject.limits, _inherited(state, subject.supervisor_id, "run_limits")]
+        declared_limits = [subject.limits, _inherited_limits(state, subject.supervisor_id, "run_limits")]
     elif subject.kind != "agent":
         return []
     else:
         assigned_agent = agent or state.agents.get(subject.agent_id or subject.worker_id or "")
         own = state.spec_of(assigned_agent).task_limits if assigned_agent is not None else None
         supervisor_id = subject.supervisor_id if assigned_agent is None else assigned_agent.supervisor_id
-        declared_limits = [own if own is not None else _inherited(state, supervisor_id, "task_limits")]
+        declared_limits = [own if own is not None else _inherited_limits(state, supervisor_id, "task_limits")]
     return [limits for limits in declared_limits if limits is not None]
 
 
-def _inherited(state: State, supervisor_id: str, name: str) -> Limits | None:
+def _inherited_limits(state: State, supervisor_id: str, name: str) -> Limits | None:
     supervisor = state.supervisors.get(supervisor_id)
     limits: Limits | None = None if supervisor is None else inherited_option(state, supervisor, name, None)
     return limits

@@ -12,10 +12,10 @@ import msgspec
 from engine.core import commands
 from engine.core.commands import Command
 from engine.core.errors import Refused
-from engine.core.queries.targets import at, find_agent, find_any, find_member, find_supervisor, find_work
+from engine.core.queries.targets import find_agent, find_any, find_member, find_supervisor, find_work, id_target
 from engine.core.queries.team.settings import options_after
 from engine.core.queries.team.tree import parent_id_of, tasks_of
-from engine.core.records.records import JsonValue, copy_with, names
+from engine.core.records.records import JsonValue, copy_with, field_names
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import spec_hash
 from engine.core.state import NO_CODE_HASHES, Agent, Run, RunSummary, State, Supervisor, Task, timer_id
@@ -79,7 +79,7 @@ def as_command(inverse: JsonValue) -> Command:
 def _swap(state: State, command: commands.SwapAgent | commands.Rollback) -> commands.Rollback:
     """Return a rollback to the present spec by its hash: after a rollback, the previous spec is another one."""
     agent = find_agent(state, command.agent)
-    return commands.Rollback(agent=at(agent.id), mode=command.mode, to=agent.spec)
+    return commands.Rollback(agent=id_target(agent.id), mode=command.mode, to=agent.spec)
 
 
 def _swaps(state: State, command: commands.SwapAgents) -> commands.RollbackAgents:
@@ -91,7 +91,7 @@ def _rollbacks(state: State, command: commands.RollbackAgents) -> commands.Rollb
 
 
 def _pause(state: State, command: commands.Pause) -> commands.Resume:
-    return commands.Resume(target=at(find_any(state, command.target).id))
+    return commands.Resume(target=id_target(find_any(state, command.target).id))
 
 
 def _resume(state: State, command: commands.Resume) -> commands.Pause | None:
@@ -101,7 +101,7 @@ def _resume(state: State, command: commands.Resume) -> commands.Pause | None:
         return None
     is_in_trouble = not isinstance(target, Run) and target.error is not None
     is_shut = isinstance(target, Agent) and target.circuit != "closed"
-    return None if is_in_trouble or is_shut else commands.Pause(target=at(target.id))
+    return None if is_in_trouble or is_shut else commands.Pause(target=id_target(target.id))
 
 
 def _priority(state: State, command: commands.SetPriority) -> commands.SetPriority | None:
@@ -137,7 +137,7 @@ def _move(state: State, command: commands.Move) -> commands.Move | None:
     if parent_id is None:
         return None  # no command makes a supervisor a root again
     place = state.supervisors[parent_id].members.index(member.id)
-    return commands.Move(target=at(member.id), parent=at(parent_id), place=place)
+    return commands.Move(target=id_target(member.id), parent=id_target(parent_id), place=place)
 
 
 def _settings(state: State, command: commands.ChangeSupervisor) -> commands.ChangeSupervisor:
@@ -145,14 +145,14 @@ def _settings(state: State, command: commands.ChangeSupervisor) -> commands.Chan
     supervisor = find_supervisor(state, command.supervisor)
     before, options = supervisor.options, command.options
     after = before if options is None else options_after(before, command)
-    fields = [name for name in names(SupervisorOptions) if getattr(before, name) != getattr(after, name)]
+    fields = [name for name in field_names(SupervisorOptions) if getattr(before, name) != getattr(after, name)]
     own = {
         name: getattr(supervisor, name)
         for name in _OWN_SETTINGS
         if getattr(command, name) not in (None, getattr(supervisor, name))
     }
     return commands.ChangeSupervisor(
-        supervisor=at(supervisor.id),
+        supervisor=id_target(supervisor.id),
         options=SupervisorOptions(**{name: getattr(before, name) for name in fields}) if fields else None,
         exactly=True,
         fields=fields,
@@ -169,7 +169,7 @@ def _capabilities(state: State, command: commands.ChangeCapabilities) -> command
     is_removed = [word.casefold() in removed_words for word in specialties]
     added_words = list(dict.fromkeys(" ".join(word.split()) for word in command.add))
     return commands.ChangeCapabilities(
-        agent=at(agent.id),
+        agent=id_target(agent.id),
         add=[word for index, word in enumerate(specialties) if any(is_removed[max(0, index - 1) : index + 1])],
         remove=[word for word in added_words if word.casefold() not in present_words],
     )

@@ -34,9 +34,9 @@ def is_able(state: State, agent: Agent) -> bool:
 
 def why_team_is_not_able(state: State, supervisor: Supervisor) -> str | None:
     """Return the error or spent budget of a supervisor or of one above it, if any."""
-    for team in lineage_of(state, supervisor):
-        if team.error is not None or team.exhausted is not None:
-            return team.error or team.exhausted
+    for ancestor in lineage_of(state, supervisor):
+        if ancestor.error is not None or ancestor.exhausted is not None:
+            return ancestor.error or ancestor.exhausted
     return None
 
 
@@ -54,7 +54,7 @@ def why_away(agent: Agent) -> str:
     return agent.away_reason or AWAY
 
 
-def bound_elsewhere(state: State, own_references: Collection[str] = ()) -> Iterator[Agent]:
+def agents_bound_elsewhere(state: State, own_references: Collection[str] = ()) -> Iterator[Agent]:
     """Yield the agents that use callables bound to a program other than the one with `own_references`."""
     for agent in state.agents.values():
         spec = state.spec_of(agent)

@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 
 from engine.core.commands import SupervisorSpec
-from engine.core.records.records import JsonValue, names
+from engine.core.records.records import JsonValue, field_names
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import State, Supervisor
 
 STRATEGY = ("mode", "aggregation", "aggregator")
 OWN_SETTINGS = ("participants", "auto_discover", "max_matches", "default_agent", "max_parallel", "max_agents")
-OPTIONS = names(SupervisorOptions)
+OPTIONS = field_names(SupervisorOptions)
 SETTINGS = (*STRATEGY, *OWN_SETTINGS, *OPTIONS)
 """Every setting of a supervisor, by name."""
 STRATEGY_CHOICE = ("mode", "settings", "lead")
