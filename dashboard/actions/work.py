@@ -26,7 +26,7 @@ from dashboard.views.words.parsers import LineQuestion, parse_deadline_s, parse_
 from engine.core.commands import Abort, Command, RetryWork, RevokeGrant, SetDeadline, SetPriority, Steer
 from engine.core.errors import Refused
 from engine.core.queries.money.budget import deadline_of
-from engine.core.queries.targets import find_task, find_work, id_in
+from engine.core.queries.targets import find_task, find_work, id_in, id_target
 from engine.core.queries.work.reach import work_reached_by
 from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import State
@@ -130,7 +130,7 @@ STEER = LineQuestion(
     title="Say to {}",
     placeholder="a message",
     about=_pending_messages,
-    parse=lambda target_id, text, now_ms: Steer(target=at_id(target_id), text=text),
+    parse=lambda target_id, text, now_ms: Steer(target=id_target(target_id), text=text),
     does="Say it",
     keeps=True,
 )

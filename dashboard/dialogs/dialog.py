@@ -144,7 +144,7 @@ class Dialog(LiveScreen, ModalScreen[Answer]):
         with Vertical(id="dialog"):
             yield Bar(id="title")
             with VerticalScroll(id="inside", can_focus=False):
-                yield from self.inside()
+                yield from self.compose_body()
             yield DialogText(id="problem")
             with Horizontal(id="buttons"):
                 yield from self.buttons()

@@ -89,8 +89,8 @@ async def serve_until_signal(
     metrics = None if token is None else Metrics(terms.db, token)
     if metrics is not None:
         await anyio.to_thread.run_sync(metrics.text)  # counts from now on
-    server = WebServer(terms, metrics=metrics, signed_in=lambda where: listener.signed_in(where, link()))
-    runner = await server.runner()
+    server = WebServer(terms, metrics=metrics, on_sign_in=lambda where: listener.signed_in(where, link()))
+    runner = await server.make_runner()
     await runner.setup()
     try:
         with contextlib.ExitStack() as ending, anyio.open_signal_receiver(*END_SIGNALS) as signals:

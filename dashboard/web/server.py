@@ -320,9 +320,9 @@ class WebServer:
     async def _upload(self, request: web.Request) -> web.StreamResponse:
         session = self._own_session(request, request.query.get("tab", ""))
         if session is None:
-            return _line(401, "this tab is not signed in")
-        if self._terms.role != "operator":
-            return _line(403, "a viewer brings no archives; start the server with --role operator")
+            return _text_response(401, "this tab is not signed in")
+        if self._options.role != "operator":
+            return _text_response(403, "a viewer brings no archives; start the server with --role operator")
         name = safe_name(request.query.get("name", ""))
         try:
             path = await self._uploads.receive(request.content.iter_chunked(1 << 16), session.folder, name)
@@ -342,10 +342,10 @@ class WebServer:
         try:
             metadata = await self.download_manager.get_download_metadata(key)
         except KeyError:
-            return _line(404, "there is no such download, or it was taken already")
+            return _text_response(404, "there is no such download, or it was taken already")
         session = self._own_session(request, metadata.app_service.app_service_id)
         if session is None:
-            return _line(401, "this tab is not signed in")
+            return _text_response(401, "this tab is not signed in")
         if key not in session.downloads:
             return _text_response(404, "there is no such download, or it was taken already")
         session.downloads.remove(key)
