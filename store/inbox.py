@@ -76,22 +76,18 @@ def _poll(path: Path, arrivals: Arrivals, stop: threading.Event) -> None:
     interval = PollInterval()
     checked_version = None
     file_identity = identity(path)
-    with translate_errors(path, disposable=True):
-        connection = connect(path, mode="ro")
-        try:
-            while not stop.is_set():
-                if (file_loss := find_file_loss(path, file_identity)) is not None:
-                    raise file_loss  # clients create a new file, which this connection would never read
-                version = _query_value(connection, "PRAGMA data_version")
-                if version is not None and version != checked_version:
-                    pending = _query_value(connection, ANY_PENDING)
-                    checked_version = checked_version if pending is None else version
-                    if pending:
-                        interval.note_records()
-                        anyio.from_thread.run_sync(arrivals.wake)
-                stop.wait(interval.wait_s)
-        finally:
-            connection.close()
+    with translate_errors(path, disposable=True), contextlib.closing(connect(path, mode="ro")) as connection:
+        while not stop.is_set():
+            if (file_loss := find_file_loss(path, file_identity)) is not None:
+                raise file_loss  # clients create a new file, which this connection would never read
+            version = _query_value(connection, "PRAGMA data_version")
+            if version is not None and version != checked_version:
+                pending = _query_value(connection, ANY_PENDING)
+                checked_version = checked_version if pending is None else version
+                if pending:
+                    interval.note_records()
+                    anyio.from_thread.run_sync(arrivals.wake)
+            stop.wait(interval.wait_s)
 
 
 def _query_value(connection: sqlite3.Connection, sql: str) -> int | None:

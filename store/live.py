@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from store.layout.connection import Durability, connect, enable_checkpoints
+from store.layout.connection import Durability, closed_on_error, connect, enable_checkpoints
 from store.layout.migrations import LIVE, migrate
 from store.leadership.lease import Lease, Watch, monotonic_ms
 from store.leadership.process import boot_id
@@ -159,8 +159,7 @@ class LiveOutput:
 
     def _connect(self) -> sqlite3.Connection:
         assert self._path is not None
-        connection = connect(self._path, mode="rw")
-        try:
+        with closed_on_error(connect(self._path, mode="rw")) as connection:
             connection.execute("PRAGMA synchronous = OFF")
             enable_checkpoints(connection)
             migrate(connection, LIVE)
@@ -172,9 +171,6 @@ class LiveOutput:
                 self._is_cleared = True
             with self._guard:
                 self._changed_keys |= self._texts.keys()
-        except BaseException:
-            connection.close()
-            raise
         return connection
 
     def _pull_texts(self) -> None:

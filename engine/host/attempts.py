@@ -103,16 +103,12 @@ class Attempts:
 
     async def _leave_soon(self, work: Work) -> None:
         """Abandon an attempt that still runs after `MAX_LEAVE_TURNS` loop iterations; the clock is held meanwhile."""
-        clock = self._services.clock
-        clock.hold()
-        try:
+        with self._services.clock.held():
             for _ in range(MAX_LEAVE_TURNS):
                 await checkpoint()
                 if work.attempt.over:
                     return
             self._give_up(work)
-        finally:
-            clock.release()
 
     def wind_down(self, on_empty: Callable[[], None]) -> None:
         """Start nothing more, stop attempts at their next step for another engine to resume, then call `on_empty`."""

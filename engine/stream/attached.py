@@ -5,6 +5,8 @@ It only reads, so it cannot affect the engine.
 
 import time
 from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 
@@ -26,7 +28,7 @@ writes it pauses.
 MAX_EVENTS = 500
 
 
-class AttachedStream:
+class AttachedStream(AsyncIterator[StreamItem], AbstractContextManager["AttachedStream"]):
     """Events of a file with their seqs, and pieces between them; iterate over it inside a `with`."""
 
     run_id: str | None = None
@@ -41,9 +43,6 @@ class AttachedStream:
         self._waits_since_s: float | None = None
         self._has_ended = False
 
-    def __aiter__(self) -> "AttachedStream":
-        return self
-
     async def __anext__(self) -> StreamItem:
         """Return the next event or piece."""
         while not self._ready:
@@ -51,9 +50,6 @@ class AttachedStream:
                 raise StopAsyncIteration
             await self._read_more()
         return self._ready.popleft()
-
-    def __enter__(self) -> "AttachedStream":
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

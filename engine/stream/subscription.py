@@ -5,9 +5,10 @@ dropped: those beyond the buffer are read from the journal later.
 """
 
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import anyio
 from anyio.lowlevel import checkpoint
@@ -56,7 +57,7 @@ class EventSource(Protocol):
         """Remove a reader."""
 
 
-class Subscription(Generic[ItemT]):
+class Subscription(AsyncIterator[ItemT], AbstractContextManager["Subscription[ItemT]"]):
     """An async iterator over events with their seqs, from subscribing on, and pieces between them.
 
     It ends when the engine does.
@@ -85,9 +86,6 @@ class Subscription(Generic[ItemT]):
         self._news: anyio.Event | None = None
         self._delivered_count = 0
 
-    def __aiter__(self) -> "Subscription[ItemT]":
-        return self
-
     async def __anext__(self) -> ItemT:
         """Return the next event or piece."""
         self._delivered_count += 1
@@ -104,9 +102,6 @@ class Subscription(Generic[ItemT]):
                 self._news = anyio.Event()
                 await self._news.wait()
         return self._take()  # type: ignore[return-value]  # without pieces there are none in the queue
-
-    def __enter__(self) -> "Subscription[ItemT]":
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

@@ -7,7 +7,7 @@ random part, so that a reference of an ended process never names something else.
 import re
 import secrets
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
@@ -99,11 +99,8 @@ class Callables:
         Raises:
             UnknownRuntime, Unusable: As `check_kind`, and where the code is not there or cannot be called as an agent.
         """
-        threads = Threads()
-        try:
+        with closing(Threads()) as threads:
             await self._runtime(spec, threads, processes).check()
-        finally:
-            threads.close()
 
     def _runtime(self, spec: AgentSpec, threads: Threads, processes: Processes | None = None) -> Runtime:
         code = Code(

@@ -8,6 +8,7 @@ rows. See docs/reference/files.md.
 import os
 import sqlite3
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -50,16 +51,12 @@ class Loss:
 def find_loss(path: Path) -> Loss | None:
     """Return the acknowledged rows that the journal has lost, or None; reads only; raises StoreError if it cannot."""
     files = Files.of(path)
-    connection, _ = open_checked(files.database, DATABASE)
-    try:
-        with translate_errors(files.database):
-            file_id = read_about(connection)["file_id"]
-            # Read before the journal's end, because a running engine writes the journal first.
-            marks = _rows(files.live, LIVE, file_id, "SELECT seq, durability FROM mark")
-            outcomes = _rows(files.inbox, INBOX, file_id, _OUTCOMES_AFTER, _end_seq(connection))
-            end_seq = _end_seq(connection)
-    finally:
-        connection.close()
+    with closing(open_checked(files.database, DATABASE)[0]) as connection, translate_errors(files.database):
+        file_id = read_about(connection)["file_id"]
+        # Read before the journal's end, because a running engine writes the journal first.
+        marks = _rows(files.live, LIVE, file_id, "SELECT seq, durability FROM mark")
+        outcomes = _rows(files.inbox, INBOX, file_id, _OUTCOMES_AFTER, _end_seq(connection))
+        end_seq = _end_seq(connection)
     answers = [(kind, seq) for kind, seq in outcomes if seq > end_seq]
     acknowledged_seq = max([seq for seq, _ in marks] + [seq for _, seq in answers], default=0)
     if acknowledged_seq <= end_seq:
@@ -86,12 +83,8 @@ def check_loss(path: Path, durability: Durability, max_rows: int) -> Loss | None
 
 def forget_answers(files: Files, end_seq: int) -> None:
     """Clear the seqs after `end_seq` from outcomes in the inbox, because new rows will get these seqs."""
-    with translate_errors(files.inbox, disposable=True):
-        connection = connect(files.inbox, mode="rw")
-        try:
-            connection.execute(_FORGET_AFTER, (end_seq,))
-        finally:
-            connection.close()
+    with translate_errors(files.inbox, disposable=True), closing(connect(files.inbox, mode="rw")) as connection:
+        connection.execute(_FORGET_AFTER, (end_seq,))
 
 
 def _end_seq(connection: sqlite3.Connection) -> int:
@@ -101,17 +94,11 @@ def _end_seq(connection: sqlite3.Connection) -> int:
 def _rows(path: Path, kind: Kind, file_id: object, sql: str, *parameters: object) -> list[Any]:
     """Return rows of a sidecar file; none if it is missing, damaged, too old or belongs to another database."""
     try:
-        connection, _ = open_checked(path, kind)
-    except (StoreError, OSError):
+        with closing(open_checked(path, kind)[0]) as connection:
+            is_ours = read_about(connection).get("file_id") == file_id
+            return connection.execute(sql, parameters).fetchall() if is_ours else []
+    except (StoreError, OSError, *SQLITE_ERRORS):
         return []
-    try:
-        return (
-            connection.execute(sql, parameters).fetchall() if read_about(connection).get("file_id") == file_id else []
-        )
-    except SQLITE_ERRORS:
-        return []
-    finally:
-        connection.close()
 
 
 _PAGE = 500
@@ -130,13 +117,9 @@ def verify(path: str | os.PathLike[str]) -> VerifyResult:
         StoreError: As `check_database`; damage inside the journal is part of the result instead.
     """
     database = Files.of(path).database
-    connection, _ = open_checked(database, DATABASE)
-    try:
-        with translate_errors(database):
-            seq, anchor_hash = connection.execute(_ANCHOR).fetchone()
-            return _check_chain(connection, int(seq), bytes(anchor_hash))
-    finally:
-        connection.close()
+    with closing(open_checked(database, DATABASE)[0]) as connection, translate_errors(database):
+        seq, anchor_hash = connection.execute(_ANCHOR).fetchone()
+        return _check_chain(connection, int(seq), bytes(anchor_hash))
 
 
 def _check_chain(connection: sqlite3.Connection, last_seq: int, last_hash: bytes) -> VerifyResult:

@@ -62,14 +62,21 @@ def connect(
         raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old: use a Python that comes with 3.33 or later")
     address = ":memory:" if path is None else f"{path.as_uri()}?mode={mode}{'&immutable=1' if immutable else ''}"
     connection = sqlite3.connect(address, uri=True, timeout=busy_s, isolation_level=None, check_same_thread=False)
-    try:
+    with closed_on_error(connection):
         # The schema of a file must not call functions with side effects.
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA wal_autocheckpoint = 0")
+    return connection
+
+
+@contextmanager
+def closed_on_error(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Close a connection if the body, which prepares it, fails."""
+    try:
+        yield connection
     except BaseException:
         connection.close()
         raise
-    return connection
 
 
 def connect_journal_writer(path: Path | None, *, durability: Durability) -> sqlite3.Connection:
@@ -78,15 +85,11 @@ def connect_journal_writer(path: Path | None, *, durability: Durability) -> sqli
     Raises:
         sqlite3.Error: SQLite's error.
     """
-    connection = connect(path, mode="rw")
-    try:
+    with closed_on_error(connect(path, mode="rw")) as connection:
         connection.execute("PRAGMA journal_mode = WAL").fetchone()
         connection.execute(f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}")
         connection.execute(f"PRAGMA fullfsync = {'ON' if durability == 'full' else 'OFF'}")
         enable_checkpoints(connection)
-    except BaseException:
-        connection.close()
-        raise
     return connection
 
 

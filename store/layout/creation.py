@@ -3,6 +3,7 @@
 import secrets
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -47,13 +48,9 @@ def create_database(path: str | Path, rows: Sequence[Row]) -> None:
     database, file_id = Files.of(path).database, secrets.token_hex(16)
     about: dict[str, object] = {"file_id": file_id, "anchor_seq": 0, "anchor_hash": anchor_of(file_id)}
     create_file(database, DATABASE, about, fill=partial(_fill, rows=rows, anchor=anchor_of(file_id)))
-    with translate_errors(database):
-        connection = connect(database, mode="ro")
-        try:
-            if read_about(connection).get("file_id") != file_id:  # another process was first
-                raise NameTaken(database)
-        finally:
-            connection.close()
+    with translate_errors(database), closing(connect(database, mode="ro")) as connection:
+        if read_about(connection).get("file_id") != file_id:  # another process was first
+            raise NameTaken(database)
 
 
 def _fill(connection: sqlite3.Connection, *, rows: Sequence[Row], anchor: bytes) -> None:

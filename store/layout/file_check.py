@@ -6,10 +6,11 @@ foreign trigger never runs.
 
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from store.errors import CorruptFile, NewerFile, NoPermission, NotOurFile, OlderFile, ReadOnlyFolder
-from store.layout.connection import SQLITE_ERRORS, connect, to_store_error, translate_errors
+from store.layout.connection import SQLITE_ERRORS, closed_on_error, connect, to_store_error, translate_errors
 from store.layout.files import (
     Files,
     check_readable,
@@ -87,14 +88,10 @@ def open_checked(path: Path, kind: Kind) -> tuple[sqlite3.Connection, bool]:
     if kind is DATABASE:
         check_single_name(path)
     connection, immutable = _open(path, kind)
-    try:
-        with translate_errors(path, disposable=kind.disposable):
-            _check_schema(connection, path, kind)
-            if kind is DATABASE and (fault := connection.execute(_FAULT).fetchone()[0]) is not None:
-                raise CorruptFile(path, fault)
-    except BaseException:
-        connection.close()
-        raise
+    with closed_on_error(connection), translate_errors(path, disposable=kind.disposable):
+        _check_schema(connection, path, kind)
+        if kind is DATABASE and (fault := connection.execute(_FAULT).fetchone()[0]) is not None:
+            raise CorruptFile(path, fault)
     return connection, immutable
 
 
@@ -111,11 +108,8 @@ def _check_header(path: Path, kind: Kind) -> None:
         raise NotOurFile(path, "is empty", disposable=kind.disposable)
     check_readable(path)
     try:
-        connection = connect(path, mode="ro", immutable=True)
-        try:
+        with closing(connect(path, mode="ro", immutable=True)) as connection:
             (application_id,) = connection.execute("PRAGMA application_id").fetchone()
-        finally:
-            connection.close()
     except SQLITE_ERRORS as error:
         code = getattr(error, "sqlite_errorcode", 0)
         if code & 0xFF == sqlite3.SQLITE_CORRUPT:
@@ -128,12 +122,8 @@ def _check_header(path: Path, kind: Kind) -> None:
 
 def _open(path: Path, kind: Kind) -> tuple[sqlite3.Connection, bool]:
     try:
-        connection = connect(path, mode="ro")
-        try:
+        with closed_on_error(connect(path, mode="ro")) as connection:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except BaseException:
-            connection.close()
-            raise
         return connection, False
     except SQLITE_ERRORS as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _CANNOT_SHARE:

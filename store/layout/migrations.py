@@ -5,6 +5,7 @@ memory, and the schema of a file must equal the result before anything is writte
 """
 
 import sqlite3
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
 
@@ -73,14 +74,11 @@ def read_schema(connection: sqlite3.Connection) -> Schema:
 @cache
 def expected_schema(kind: Kind, version: int) -> Schema:
     """Return the schema of a kind of file at a version."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    try:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         for statements in kind.versions[:version]:
             for statement in statements:
                 connection.execute(statement)
         return read_schema(connection)
-    finally:
-        connection.close()
 
 
 BLOCK = 1_000

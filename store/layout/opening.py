@@ -305,16 +305,11 @@ def _prepare_database(files: Files, durability: Durability, turn: Turn) -> tuple
     # A process suspended inside a write keeps all others out of that file until it continues or ends.
     if turn.deposed_token is not None and any(map(_is_blocked, (files.database, files.inbox, files.live))):
         _kill_hung(files.database, turn.deposed_token)
-    with translate_errors(files.database):
-        connection = connect_journal_writer(files.database, durability=durability)
-        try:
-            migrate(connection, DATABASE)
-            token = raise_token(
-                connection, this_process(), _now_ms(), check_candidate=partial(turn.check, files.database)
-            )
-            return str(read_about(connection)["file_id"]), token, read_end(connection)
-        finally:
-            connection.close()
+    writer = partial(connect_journal_writer, files.database, durability=durability)
+    with translate_errors(files.database), contextlib.closing(writer()) as connection:
+        migrate(connection, DATABASE)
+        token = raise_token(connection, this_process(), _now_ms(), check_candidate=partial(turn.check, files.database))
+        return str(read_about(connection)["file_id"]), token, read_end(connection)
 
 
 def _is_blocked(path: Path) -> bool:

@@ -5,11 +5,12 @@ A file is built whole under a temporary name, synced, then renamed: no reader ev
 
 import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 
 from store.errors import CorruptFile, NoPermission, NotOurFile
 from store.journals.statements import ANY_PENDING
-from store.layout.connection import connect, enable_checkpoints, translate_errors
+from store.layout.connection import closed_on_error, connect, enable_checkpoints, translate_errors
 from store.layout.file_check import open_checked
 from store.layout.files import Files, create_temporary, exists, is_writable, put_in_place
 from store.layout.migrations import INBOX, LIVE, Kind, migrate
@@ -31,17 +32,13 @@ def create_file(
     """
     temporary = create_temporary(path)
     try:
-        with translate_errors(path):
-            connection = connect(temporary, mode="rw")
-            try:
-                # It is not visible yet, so one sync of the whole file at the end is enough.
-                connection.execute("PRAGMA journal_mode = MEMORY").fetchone()
-                connection.execute("PRAGMA synchronous = OFF")
-                lay_out(connection, kind, about)
-                fill(connection)
-                connection.execute("PRAGMA journal_mode = WAL").fetchone()
-            finally:
-                connection.close()
+        with translate_errors(path), closing(connect(temporary, mode="rw")) as connection:
+            # It is not visible yet, so one sync of the whole file at the end is enough.
+            connection.execute("PRAGMA journal_mode = MEMORY").fetchone()
+            connection.execute("PRAGMA synchronous = OFF")
+            lay_out(connection, kind, about)
+            fill(connection)
+            connection.execute("PRAGMA journal_mode = WAL").fetchone()
         put_in_place(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -70,14 +67,11 @@ def prepare_inbox(files: Files, file_id: str) -> None:
         NotOurFile, CorruptFile, NewerFile: If an existing file cannot be used.
     """
     if exists(files.inbox, disposable=True):
-        connection, _ = open_checked(files.inbox, INBOX)
-        try:
-            with translate_errors(files.inbox, disposable=True):
-                if read_about(connection).get("file_id") == file_id:
-                    return
-                (is_pending,) = connection.execute(ANY_PENDING).fetchone()
-        finally:
-            connection.close()
+        inbox = closing(open_checked(files.inbox, INBOX)[0])
+        with inbox as connection, translate_errors(files.inbox, disposable=True):
+            if read_about(connection).get("file_id") == file_id:
+                return
+            (is_pending,) = connection.execute(ANY_PENDING).fetchone()
         if is_pending:
             raise _foreign_inbox(files.inbox)
         _remove(files.inbox)
@@ -97,17 +91,13 @@ def open_inbox(files: Files, file_id: str, *, as_engine: bool = False) -> sqlite
     open_checked(files.inbox, INBOX)[0].close()
     if not is_writable(files.inbox):
         raise NoPermission(files.inbox)
-    connection = connect(files.inbox, mode="rw", busy_s=0)
-    try:
+    with closed_on_error(connect(files.inbox, mode="rw", busy_s=0)) as connection:
         if read_about(connection).get("file_id") != file_id:
             raise _foreign_inbox(files.inbox)
         migrate(connection, INBOX)
         connection.execute(f"PRAGMA synchronous = {'NORMAL' if as_engine else 'FULL'}")
         if as_engine:
             enable_checkpoints(connection)
-    except BaseException:
-        connection.close()
-        raise
     return connection
 
 
@@ -130,13 +120,10 @@ def prepare_live(files: Files, file_id: str) -> None:
 
 
 def _is_sound(path: Path, file_id: str) -> bool:
-    connection, _ = open_checked(path, LIVE)
-    try:
-        with translate_errors(path, disposable=True):
-            (result,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-            return bool(result == "ok" and read_about(connection).get("file_id") == file_id)
-    finally:
-        connection.close()
+    with closing(open_checked(path, LIVE)[0]) as connection, translate_errors(path, disposable=True):
+        (result,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        is_ours = read_about(connection).get("file_id") == file_id
+    return bool(result == "ok") and is_ours
 
 
 def _foreign_inbox(path: Path) -> NotOurFile:
