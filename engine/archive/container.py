@@ -28,14 +28,7 @@ _LEVEL = 1
 
 
 def read_parts(path: Path, expected_sha256: str | None = None) -> dict[str, bytes]:
-    """Return the unparsed parts of an archive by name.
-
-    Args:
-        expected_sha256: Hash of the whole file, if it was inspected before.
-
-    Raises:
-        ImportRefused: If it is not an archive, or not the inspected one.
-    """
+    """Return the unparsed parts of an archive by name; raises ImportRefused if it is none, or not the inspected one."""
     body = _read_file(path)
     if expected_sha256 is not None and hashlib.sha256(body).hexdigest() != expected_sha256.lower():
         raise ImportRefused(path, "has changed since it was checked; check it again with --dry-run")

@@ -25,13 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class Handover:
-    """Holds back a `HandOver` order until the attempts have stopped, then passes it to the core.
-
-    Args:
-        store: The store that the next engine takes over.
-        put: Queues a message for the core.
-        close_intake: Stops taking commands from the inbox.
-    """
+    """Holds back a `HandOver` order until the attempts have stopped, then passes it to the core."""
 
     def __init__(
         self,

@@ -174,15 +174,7 @@ async def save(store: Store, seq: int, body: bytes) -> None:
 
 
 async def load_state(store: Store, state: State | None = None) -> State:
-    """Return the state after the last event of `store`.
-
-    Args:
-        state: The state after an earlier event, to continue from; None starts from the latest snapshot.
-
-    Raises:
-        CoreError: If the journal cannot be folded.
-        StoreError: If it cannot be read.
-    """
+    """Return the state after the last event of `store`, from an earlier one or the latest snapshot on."""
     if state is None:
         state = await _from_snapshot(store)
     while records := await store.journal.read(state.seq, PAGE_EVENTS):

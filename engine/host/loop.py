@@ -134,14 +134,7 @@ class Loop:
             raise self._defect.error
 
     async def run(self, after_turn: Callable[[], None]) -> None:
-        """Run until an effect stops it.
-
-        Args:
-            after_turn: Called whenever something was decided or written.
-
-        Raises:
-            StoreError, EngineError: If events cannot be written.
-        """
+        """Run until an effect stops it; `after_turn` is called whenever something was decided or written."""
         try:
             while self.stopped is None:
                 await self._turn()

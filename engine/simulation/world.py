@@ -32,6 +32,14 @@ from store import CommandRow
 from store.layout.opening import Store
 
 START_MS = 1_750_000_000_000
+_CHECKS = {
+    "an_answer_is_what_was_said": "An attempt is told what a person said",
+    "disk_before_deed": "Nothing is done before it is on disk",
+    "no_message_is_lost_or_heard_twice": "Who is at work hears every message once, in order, also after a crash",
+    "no_step_runs_twice": "A step that is recorded is never run again",
+    "no_step_runs_without_a_slot": "A step runs only while its attempt holds a slot",
+}
+"""What the checks of the world say, for people, by name."""
 
 
 def is_bound_to_program(agent: str) -> bool:
@@ -159,6 +167,9 @@ class World:
             self.violation = Violation(law, statement, details, self.books.state.seq, self.now_ms - START_MS)
             self.abandon_engine()
 
+    def _report(self, check: str, details: str) -> None:
+        self.report_violation(check, _CHECKS[check], details)
+
     def check_begin(self, work: Work) -> None:
         """Check that the attempt that begins is in the journal."""
         self.check(When.ON_BEGIN, work)
@@ -199,9 +210,7 @@ class World:
         """Check that the answer of a person that an attempt gets is the one in the journal."""
         job = self.books.work.jobs.get(work.effect.task_id)
         if job is not None and answer not in job.steps.values():
-            self.report_violation(
-                "an_answer_is_what_was_said", "An attempt is told what a person said", f"{job.id}: {answer!r}"
-            )
+            self._report("an_answer_is_what_was_said", f"{job.id}: {answer!r}")
 
     def check_messages(self, work: Work, messages: list[str]) -> None:
         """Check that an attempt has heard every message in the journal once and in order; the state may be ahead."""
@@ -217,10 +226,7 @@ class World:
         waiting = [] if "steered:3" in effect.steps else job.steers.values()
         expected_messages = [*job.read_messages, *waiting]
         if messages[: len(expected_messages)] != expected_messages:
-            statement = "Who is at work hears every message once, in order, also after a crash"
-            self.report_violation(
-                "no_message_is_lost_or_heard_twice", statement, f"{job.id} heard {messages}, of {expected_messages}"
-            )
+            self._report("no_message_is_lost_or_heard_twice", f"{job.id} heard {messages}, of {expected_messages}")
 
     def check_decision(self, work: Work, tool: str, *, allows: bool) -> None:
         """Check that a tool is allowed or rejected only if a person, or the question's deadline, has said so."""
@@ -232,12 +238,11 @@ class World:
         is_answered = any(str(step).startswith(answer) for step in job.steps.values())
         grants = self.books.team.grants.values()
         if not is_answered and (effect.agent_id, effect.generation, tool, allows) not in grants:
-            statement = "An attempt is told what a person said"
-            self.report_violation("an_answer_is_what_was_said", statement, f"{job.id}: {tool} is {decision}")
+            self._report("an_answer_is_what_was_said", f"{job.id}: {tool} is {decision}")
 
     def report_early_effect(self, details: str) -> None:
         """Record that effects were performed before their events were written."""
-        self.report_violation("disk_before_deed", "Nothing is done before it is on disk", details)
+        self._report("disk_before_deed", details)
 
     def check_step(self, work: Work, name: str, *, key: str | None = None) -> None:
         """Check that a step that runs was not recorded before; `key` identifies it among steps of the same name."""
@@ -245,11 +250,7 @@ class World:
         began_seq = self.books.started_seq.get((task_id, work.effect.attempt), 0)
         for (recorded_task_id, recorded), seq in self.books.steps.items():
             if recorded_task_id == task_id and _is_same_step(recorded, name, key) and seq < began_seq:
-                statement = "A step that is recorded is never run again"
-                self.report_violation(
-                    "no_step_runs_twice", statement, f"{name} of {task_id} stands at seq {seq} and runs again"
-                )
-
+                self._report("no_step_runs_twice", f"{name} of {task_id} stands at seq {seq} and runs again")
         self._check_slot(work, name)
 
     def _check_slot(self, work: Work, name: str) -> None:
@@ -260,10 +261,7 @@ class World:
         if attempt is None or (attempt.number, attempt.generation) != (work.effect.attempt, work.effect.generation):
             return
         if attempt.parked:
-            statement = "A step runs only while its attempt holds a slot"
-            self.report_violation(
-                "no_step_runs_without_a_slot", statement, f"{name} of {work.effect.task_id} runs, which is parked"
-            )
+            self._report("no_step_runs_without_a_slot", f"{name} of {work.effect.task_id} runs, which is parked")
 
     def check_tool_call(self, work: Work) -> None:
         """Check that a tool that must not be called twice has not been called before."""

@@ -28,13 +28,7 @@ class Deadline:
 def deadline_for(
     state: State, supervisor: Supervisor, requested_s: float | None, limits: Limits | None, ctx: DecisionContext
 ) -> Deadline | None:
-    """Return the deadline of a run submitted now: the earliest of those requested and allowed.
-
-    Args:
-        supervisor: The supervisor that receives the run.
-        requested_s: Requested deadline, in seconds from now.
-        limits: Requested limits of the run.
-    """
+    """Return the deadline of a run that `supervisor` receives now: the earliest of those requested and allowed."""
     candidates_ms = [] if requested_s is None else [round(requested_s * 1000)]
     if limits is not None and limits.run_s is not None:
         candidates_ms.append(round(limits.run_s * 1000))

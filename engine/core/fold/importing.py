@@ -52,13 +52,7 @@ def _merge_entities(target: State, part: State) -> None:
 
 
 def fold_import(state: State, imported: State, *, paused: bool) -> None:
-    """Add all entities of `imported` to `state`, in which none of their ids is in use.
-
-    Args:
-        state: The state of the team, at the time of the import.
-        imported: The result of `state_from`; its entities become part of `state`.
-        paused: Whether its open runs are paused.
-    """
+    """Add all entities of `imported`, whose ids are not in use, to `state`; open runs may be paused."""
     for letter, number in last_numbers(imported).items():
         if number > state.minted.get(letter, 0):
             state.minted[letter] = number

@@ -52,15 +52,7 @@ def mark_agent(state: State, agent: Agent) -> None:
 
 
 def begin(state: State, agent: Agent, task: Task, attempt: Attempt, queue: Queue) -> None:
-    """Give the first task of a queue a slot of `agent`, and count it as the turn of its run.
-
-    Args:
-        state: The state to change.
-        agent: An agent with a free slot.
-        task: The task, ready in `queue` until now.
-        attempt: The attempt that begins or resumes.
-        queue: The queue in which the turn counts.
-    """
+    """Give the first ready task of a queue a slot of `agent`, and count it there as the turn of its run."""
     seq = state.seq
     task.ready, task.taking, attempt.back_seq = False, None, None
     attempt.slot_seq = seq

@@ -41,15 +41,7 @@ class Inadmissible(ValueError):
 
 
 def check(state: State, texts: int) -> None:
-    """Check the values of a state document one by one; `try_out` checks that they fit together.
-
-    Args:
-        state: The state of the document.
-        texts: Number of texts beside it.
-
-    Raises:
-        Inadmissible: If a value is impossible; the message names the first fault.
-    """
+    """Raise Inadmissible if a value of a state document with this number of texts is impossible."""
     tables = {kind: EntityTable.of(state, kind).with_all_cells() for kind in (*FIELDS, "specs")}
     for faults in (
         _form_faults(state, tables),
@@ -66,14 +58,7 @@ def check(state: State, texts: int) -> None:
 
 
 def try_out(state: State) -> None:
-    """Check that an engine can continue a state that has passed `check`.
-
-    Args:
-        state: The state; it is modified.
-
-    Raises:
-        Inadmissible: If it is not accepted; the message names the first fault.
-    """
+    """Raise Inadmissible unless an engine can continue a state that has passed `check`; the state is modified."""
     try:
         fault = next(_trial_faults(state), None)
     except Exception as error:  # the document is untrusted: any exception of the trial is a fault of the document

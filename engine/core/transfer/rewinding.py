@@ -44,18 +44,7 @@ def _has_undecided(state: State, pending: list[FollowUp]) -> bool:
 
 
 def change_step(state: State, task_id: str, key: str, output: StoredValue, *, later: Collection[str]) -> None:
-    """Change the output of a recorded step, and drop later steps of its task.
-
-    Args:
-        state: A state in which the step is recorded.
-        task_id: Task of the step.
-        key: Key of the step.
-        output: Its new output.
-        later: Keys of steps that were recorded after it.
-
-    Raises:
-        Refused: If the task has ended, or the step is not recorded.
-    """
+    """Change the output of a recorded step of an open task, and drop the steps with the keys `later`."""
     task = state.tasks.get(task_id)
     if task is None or task.ended:
         state_text = "has ended" if task is None else f"has ended ({task.status.value})"

@@ -55,15 +55,7 @@ class ValidatedRecord(Struct, metaclass=_NamesFieldsMeta, forbid_unknown_fields=
 
 
 def check_fields(record: Any, subject: str) -> None:
-    """Convert the fields of a record to the types that records hold.
-
-    Args:
-        record: Just built; its fields are replaced.
-        subject: The word for the record in messages; its name is added if it has one.
-
-    Raises:
-        BadValue: If a field is invalid.
-    """
+    """Convert the fields of a new record to the types that records hold; raises BadValue about `subject`."""
     for name, check, default in _checks(type(record)):
         value = getattr(record, name)
         # Defaults are valid, and most fields of a record are at theirs.

@@ -16,17 +16,7 @@ from engine.core.state import NO_CODE_HASHES, Agent, State
 
 
 def trust(state: State, specs: Iterable[AgentSpec], ctx: DecisionContext, *, anew: bool = False) -> list[Event]:
-    """Return the event that records new trust, if there is any.
-
-    Args:
-        state: The state, with references trusted before.
-        specs: Specs whose code is to be imported.
-        ctx: References granted with the order.
-        anew: Whether to ignore earlier trust, because the references may name other files now.
-
-    Raises:
-        NotTrusted: If a spec refers to code that is neither trusted nor granted.
-    """
+    """Return the event of new trust, if any; raises NotTrusted. `anew` ignores earlier trust, given for other files."""
     return trust_references(state, [reference for spec in specs for reference in references_of(spec)], ctx, anew=anew)
 
 

@@ -240,15 +240,7 @@ def height_in(team: SupervisorSpec) -> int:
 
 
 def check_tree(team: SupervisorSpec, *, forming: bool = False) -> None:
-    """Refuse an invalid tree: duplicate names, unknown strategy, missing participants or aggregator.
-
-    Args:
-        team: The top of the tree.
-        forming: Members named in settings may still be missing.
-
-    Raises:
-        Refused: With the first fault.
-    """
+    """Refuse an invalid tree: duplicate names, unknown strategy, missing members unless it is `forming`."""
     strategy_named(team.mode)
     names = [member.name for member in team.members]
     duplicate = next((name for name in names if names.count(name) > 1), None)

@@ -33,17 +33,7 @@ class _Parts:
 
 
 def rewire(state: State, supervisor: Supervisor, group: Task, mint: Mint, *, preserve: bool) -> GroupChange:
-    """Return the change that rewires a graph in progress for `supervisor`; finished nodes keep their outcome.
-
-    Args:
-        supervisor: The supervisor as it will be.
-        group: The task of the graph.
-        mint: Source of new ids.
-        preserve: Running nodes continue; otherwise they are stopped.
-
-    Raises:
-        Refused: If the strategy cannot make a graph of it.
-    """
+    """Return the change that rewires a graph for `supervisor` as it will be; `preserve` lets running nodes go on."""
     nodes = [state.tasks[task_id] for task_id in group.children]
     outcome = state.tasks.get(group.outcome_id or "")
     if outcome is not None and outcome.kind == "join" and outcome.attempt is not None and group.open == 1:
@@ -107,13 +97,7 @@ def _check_work_left(state: State, group: Task, parts: _Parts, wiring: Wiring) -
 
 
 def _view(state: State, supervisor: Supervisor, parts: _Parts, fresh: dict[str, str]) -> Nodes:
-    """Return a graph in progress in the form that its strategy sees.
-
-    Args:
-        supervisor: The supervisor as it will be.
-        parts: The existing nodes.
-        fresh: Members that get a new node, by the key of that node; an aggregator without a node is added.
-    """
+    """Return a graph in progress as its strategy sees it; `fresh` has the members that get a node, by its key."""
     settings = settings_for(supervisor.mode, supervisor.options.settings, supervisor.mode)
     aggregator = _aggregator(state, supervisor, parts, fresh, settings)  # before `fresh` is read: it may add to it
     tasks, adopted = state.tasks, set(parts.adopted)
@@ -146,13 +130,7 @@ def _view(state: State, supervisor: Supervisor, parts: _Parts, fresh: dict[str, 
 
 
 def _parts(state: State, group: Task, nodes: list[Task], *, leads: bool, preserve: bool) -> _Parts:
-    """Sort the nodes of a graph.
-
-    Args:
-        group: The task of the graph.
-        leads: The current lead may continue to lead.
-        preserve: Running nodes continue.
-    """
+    """Sort the nodes of a graph; `leads` lets the current lead go on leading, `preserve` running nodes go on."""
     done: list[str] = []
     at_work: list[Task] = []
     leading: list[Task] = []

@@ -64,13 +64,7 @@ def program_of(agent_type: str | None, options: Mapping[str, Json]) -> list[str]
 
 
 def program_reference(argv: Sequence[str], *, env: Sequence[str] = (), cwd: str = ".") -> str:
-    """Return the reference to a program: its command line, environment variables and working directory, readable.
-
-    Args:
-        argv: The program and its arguments.
-        env: Names of environment variables passed to it in addition to the usual ones.
-        cwd: Its working directory, if not the team's folder.
-    """
+    """Return a readable reference to a program: command, names of variables, and folder if not the team's."""
     # `shlex` quotes brackets, so that no argument can be mistaken for the suffixes `[env …]` and `[cwd …]`.
     variables = f" [env {shlex.join(env)}]" if env else ""
     return f"{EXEC}{shlex.join(argv)}{variables}" + (f" [cwd {shlex.quote(cwd)}]" if cwd != "." else "")

@@ -33,13 +33,7 @@ def setting(supervisor: SupervisorSpec | Supervisor, name: str) -> Any:
 def describe_member(
     state: State, member_id: str, spec_of: Callable[[AgentSpec], AgentSpec] = lambda spec: spec
 ) -> AgentSpec | SupervisorSpec:
-    """Return the description of a member with everything under it.
-
-    Args:
-        state: The state of the team.
-        member_id: Id of an agent or a supervisor.
-        spec_of: Returns the spec to describe in place of the given one.
-    """
+    """Return the description of a member and all under it; `spec_of` may replace the specs in it."""
     agent = state.agents.get(member_id)
     if agent is not None:
         return spec_of(state.spec_of(agent)).with_name(agent.name)

@@ -30,13 +30,7 @@ def is_lead(state: State, task: Task) -> bool:
 
 
 def workers_of(state: State, supervisor: Supervisor, *, lead_id: str, category: str | None = None) -> list[Worker]:
-    """Return the workers of a lead in the order of members, without those that are paused, leaving or unable.
-
-    Args:
-        supervisor: The supervisor of the lead.
-        lead_id: The lead, which is left out.
-        category: Category of the track records to include; None includes none.
-    """
+    """Return a lead's workers in order, without paused, leaving or unable ones; with records in `category`."""
     return [
         _worker(state, member, category)
         for member in _members(state, supervisor, lead_id)
