@@ -10,7 +10,7 @@ from dashboard.user.theme import NAMES, THEMES
 from dashboard.user.typed_paths import expand_path
 from dashboard.views.header import program_line, shell_command
 from dashboard.views.inbox import place_of
-from dashboard.views.measures.digest import needs_person
+from dashboard.views.measures.needs import needs_person
 from dashboard.views.past import PAST_REFUSAL
 from dashboard.views.words.keyed import fill_keys
 

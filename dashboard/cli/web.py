@@ -16,7 +16,7 @@ import click
 from dashboard.cli.database import database_of, team_in
 from dashboard.cli.printing.output import DONE, INTERRUPTED, emit, fail, is_json, say
 from dashboard.cli.printing.times import seconds
-from dashboard.web.gate import HostNames, is_loopback
+from dashboard.web.gate import RequestGate, is_loopback
 from engine.platform.garbage import collect_rarely
 from store import Reader
 
@@ -81,7 +81,7 @@ def serve(
     from dashboard.web.server import ServerOptions
 
     collect_rarely()
-    gate = HostNames(host, tuple(hosts), tls=context is not None)
+    gate = RequestGate(host, tuple(hosts), tls=context is not None)
     terms = ServerOptions(db=db, gate=gate, role=role, sessions=sessions, idle_s=idle_s, title=team_in(db))
     listener = _LinkPrinter(ctx, terms)
     try:

@@ -20,7 +20,7 @@ from dashboard.cli.sending import Sending, change, plain, send_and_report, sendi
 from dashboard.cli.steps import json_given
 from dashboard.views.drawing.call_lines import diffs_of, plain_lines
 from dashboard.views.inbox import COLUMNS, need_fields, need_row
-from dashboard.views.measures.digest import needs_person
+from dashboard.views.measures.needs import needs_person
 from dashboard.views.words.amounts import moment
 from dashboard.views.words.filters import Filter
 from dashboard.views.words.subcommands import subcommand_of

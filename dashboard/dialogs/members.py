@@ -13,7 +13,7 @@ from dashboard.views.drawing.rows import Cell, Choice, labelled_cell
 from dashboard.views.facts.task import waiting_reason
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import pluralize
-from dashboard.views.words.command_line import shell_line
+from dashboard.views.words.shell_line import shell_line_to_send
 from dashboard.widgets.fields import Radio
 from engine.core.commands import Move, Reassign, RemoveMember
 from engine.core.queries.targets import find_agent, find_supervisor, id_target
@@ -51,7 +51,7 @@ class RemoveDialog(ChoiceDialog):
         work = [Cell(describe_work(agent, state), "", "its work: ")] if agent is not None else []
         self.text_of("details").show_any(work)
         command = self.build_command()
-        self.rehearse(command, shell_line(state, command))
+        self.rehearse(command, shell_line_to_send(state, command))
 
     def build_command(self) -> RemoveMember:
         mode = cast(Literal["drain", "requeue", "abort"], self.chosen)
@@ -84,7 +84,7 @@ class MoveDialog(ChoiceDialog):
         if command is None:
             self.show_problem("there is no other supervisor to move it under")
             return
-        self.rehearse(command, shell_line(state, command))
+        self.rehearse(command, shell_line_to_send(state, command))
 
     def build_command(self) -> Move | None:
         return (
@@ -128,7 +128,7 @@ class ReassignDialog(ChoiceDialog):
         if command is None:
             self.show_problem("there is no other agent in the team")
             return
-        self.rehearse(command, shell_line(state, command))
+        self.rehearse(command, shell_line_to_send(state, command))
 
     def _where(self, task: Task, view: ViewState) -> str:
         state = view.state

@@ -11,8 +11,8 @@ from dashboard.views.changes import members
 from dashboard.views.changes.outcomes import rehearse
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.command_line import shell_line
 from dashboard.views.words.parsers import Mistyped, parse_deadline_s, parse_limits
+from dashboard.views.words.shell_line import shell_line_to_send
 from dashboard.widgets.fields import Field, Picker
 from dashboard.widgets.typing import LineInput
 from engine.core.commands import Submit, SwitchStrategy
@@ -105,7 +105,7 @@ class RequestDialog(Dialog):
 
     def _shell(self, command: Submit, mode: str) -> str:
         """Return the equivalent command lines, empty if there are none; another strategy needs a second line."""
-        line = shell_line(self.state, command)
+        line = shell_line_to_send(self.state, command)
         word = shortest_target(self.state, self._supervisor_id) if self._supervisor_id is not None else ""
         return f"{line} --detach, then: quarterdeck strategy {word} {mode} --run RUN" if mode and line else line
 

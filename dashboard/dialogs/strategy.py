@@ -12,8 +12,8 @@ from dashboard.dialogs.dialog import Answer, Choices, Dialog, DialogText
 from dashboard.views.changes import switching
 from dashboard.views.drawing.rows import Cell, labelled_cell
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.command_line import shell_line
 from dashboard.views.words.parsers import Mistyped, parse_settings, settings_line, split_words
+from dashboard.views.words.shell_line import shell_line_to_send
 from dashboard.widgets.fields import Field, Picker
 from engine.core.commands import SwitchStrategy
 from engine.core.errors import Refused
@@ -178,7 +178,7 @@ class StrategyDialog(Dialog):
         self.show_problem(self._misnamed)
         consequence.display = True
         consequence.show(switching.describe_switch(state, event))
-        shell = shell_line(state, command)
+        shell = shell_line_to_send(state, command)
         self.text_of("shell").show_any([labelled_cell("in a shell", shell, "muted")] if shell else [])
         change = event.groups[-1] if event.groups else None
         graphs.display = change is not None

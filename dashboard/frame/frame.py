@@ -49,9 +49,9 @@ from dashboard.widgets.pane import Pane
 from dashboard.widgets.panel import Panel
 from dashboard.widgets.picks import Picks
 from dashboard.widgets.prompt import Prompt, Purpose
+from dashboard.widgets.scrubber import Scrubber
 from dashboard.widgets.spots import Spot, spots_of
 from dashboard.widgets.table import Table
-from dashboard.widgets.time_bar import Scrubber
 from engine.core.state import State
 
 TIME_KEYS = "<mark before:[> <next mark:]>"

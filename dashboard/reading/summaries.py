@@ -7,7 +7,7 @@ call `spans`.
 from collections.abc import Iterable
 
 from dashboard.views.event_log import Entry
-from dashboard.views.measures.time_bar import spans_of
+from dashboard.views.measures.time_bar_columns import spans_of
 from store import Reader
 from store.journals.records import BlockSummary, EventSpan
 from store.layout.migrations import BLOCK

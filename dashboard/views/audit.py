@@ -20,12 +20,12 @@ from dashboard.views.drawing.rows import (
 from dashboard.views.event_log import Entry
 from dashboard.views.tail import draw_tail, to_tail_line
 from dashboard.views.words.amounts import moment
-from dashboard.views.words.command_line import command_line, describe_command, describe_omissions
 from dashboard.views.words.help import AT_MEANING, SEQ_MEANING
 from dashboard.views.words.keyed import fill_keys
 from dashboard.views.words.names import Names, short_id
+from dashboard.views.words.shell_line import describe_command, describe_omissions, shell_line
 from engine.core.events import CommandApplied, CommandRefused, CommandUndone
-from engine.core.queries.people.undoing import as_command, current_value_of
+from engine.core.queries.people.inverses import as_command, current_value_of
 from engine.core.state import MAX_UNDOABLE, State
 
 KINDS = ("command_applied", "command_refused", "command_undone")
@@ -45,7 +45,7 @@ def _command_cell(row: ChangeRow) -> Cell:
     event = row.event
     if isinstance(event, CommandRefused):
         return Cell(event.command.replace("_", " "), "muted")
-    line = command_line(event.command, event.args).removeprefix("quarterdeck ")
+    line = shell_line(event.command, event.args).removeprefix("quarterdeck ")
     return Cell(line or describe_command(event.command, event.args), "strong")
 
 
@@ -102,7 +102,7 @@ def line_of(entry: Entry) -> tuple[str, str]:
     event = entry.event
     if not isinstance(event, CommandApplied):
         return "", "choose a command that was applied"
-    line = command_line(event.command, event.args)
+    line = shell_line(event.command, event.args)
     lacks = describe_omissions(event.command, event.args) if line else "only a program sends it"
     return "" if lacks else line, lacks
 
@@ -138,7 +138,7 @@ def describe_change(
     when = f"{moment(entry.at_ms, now_ms)}, seq {entry.seq:,}"
     cells = [labelled_cell("sent", f"by {event.sender or 'an unknown sender'}, {event.role}, at {when}")]
     if isinstance(event, CommandApplied):
-        command_text = command_line(event.command, event.args) or describe_command(event.command, event.args)
+        command_text = shell_line(event.command, event.args) or describe_command(event.command, event.args)
         lacks = describe_omissions(event.command, event.args)
         cells += [labelled_cell("not in it", lacks, "warn")] if lacks else []
         cells += [labelled_cell("outcome", f"✓ {event.summary}", "done"), _undo_cell(event, entries, state)]
@@ -183,7 +183,7 @@ def _undo_cell(event: CommandApplied, entries: Sequence[Entry], state: State) ->
 
 def _texts(event: CommandApplied | CommandRefused) -> tuple[str, ...]:
     if isinstance(event, CommandApplied):
-        return event.sender, event.role, command_line(event.command, event.args), event.summary, "applied"
+        return event.sender, event.role, shell_line(event.command, event.args), event.summary, "applied"
     return event.sender, event.role, event.command, event.reason, "refused"
 
 

@@ -18,7 +18,7 @@ from dashboard.views.drawing.rows import (
 )
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.task import past_facts
-from dashboard.views.measures.digest import needs_person
+from dashboard.views.measures.needs import needs_person
 from dashboard.views.words.amounts import clock, countdown, elapsed, moment, pluralize
 from dashboard.views.words.filters import parse_partial_filter
 from dashboard.views.words.keyed import fill_keys

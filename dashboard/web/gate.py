@@ -39,8 +39,8 @@ def is_loopback(host: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class HostNames:
-    """The names under which one server answers."""
+class RequestGate:
+    """Lets requests pass that name this server and come from its page. Tokens and cookies are in `logins.py`."""
 
     bind: str
     """The address on which it listens."""

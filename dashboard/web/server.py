@@ -20,7 +20,7 @@ from dashboard.clean import clean
 from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.place import NoPlace, Place
 from dashboard.web.assets import PAGE, assets
-from dashboard.web.gate import Forbidden, HostNames
+from dashboard.web.gate import Forbidden, RequestGate
 from dashboard.web.logins import Login, Logins
 from dashboard.web.prometheus import Metrics
 from dashboard.web.protocol import (
@@ -58,7 +58,7 @@ class ServerOptions:
     """The options of a server."""
 
     db: Path
-    gate: HostNames
+    gate: RequestGate
     role: str = "viewer"
     sessions: int = 16
     """Largest number of open tabs."""

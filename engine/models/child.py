@@ -27,9 +27,9 @@ from engine.models.assembly import Assembly
 from engine.models.awake import AwakeTimer
 from engine.models.failures import Failure, failure_of
 from engine.models.litellm_client import Litellm
-from engine.models.redaction import MIN_SECRET_CHARACTERS, credentials_in
 from engine.models.request_marker import CurrentRequest, RequestMarker
 from engine.models.responses import Exchange
+from engine.platform.redaction import MIN_SECRET_CHARACTERS, credentials_in
 
 FLUSH_S = 0.005
 """Chunks of answers that arrive within this time are sent in one message."""

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
-from engine.models.redaction import redact
 from engine.models.responses import BadAnswer, describe_page
+from engine.platform.redaction import redact
 
 MAX_RETRY_AFTER_S = 86_400.0
 MAX_CHARACTERS = 400

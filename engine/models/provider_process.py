@@ -11,8 +11,8 @@ from engine.children.child import Child, start_child
 from engine.models import bounds
 from engine.models import child_messages as messages
 from engine.models.awake import AwakeTimer
-from engine.models.redaction import redact
 from engine.models.request_marker import BYTES, CurrentRequest
+from engine.platform.redaction import redact
 
 WATCH_INTERVAL_S = 5.0
 """Interval of the checks of a busy process, in seconds."""

@@ -13,7 +13,7 @@ from engine.models.link import Link, RequestFailed
 from engine.models.providers import Provider, provider_named
 from engine.models.rate_limits import RateLimits, RequestSlot
 from engine.models.records import Chunk, ModelAnswer, ModelError, ModelRequest, Sleep
-from engine.models.redaction import note_sent_variable
+from engine.platform.redaction import note_sent_variable
 
 DEFAULT_ANSWER_TOKENS = 256
 """Estimate for an answer of a model that has not answered yet."""

@@ -1,1 +1,1 @@
-"""Services of the computer and the installation: clock, memory, folders, version, sender, patterns, plugins."""
+"""Services of machine and installation: clock, memory, folders, version, sender, patterns, secrets, plugins."""

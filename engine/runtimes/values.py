@@ -13,7 +13,7 @@ from engine.core.queries.work.excerpts import excerpt_of
 from engine.core.records.records import JsonValue
 from engine.core.records.values import Usage, as_text
 from engine.errors import AgentCrashed, CallFailed, NotJson, ProcessDied, TooManyValues, Unusable
-from engine.models.redaction import MIN_WORD_CHARACTERS, credentials_in, hide, is_secret_name, sent_variables
+from engine.platform.redaction import MIN_WORD_CHARACTERS, credentials_in, hide, is_secret_name, sent_variables
 from engine.runtimes.functions.child import error_text, traits_of
 
 MAX_DEPTH = 100

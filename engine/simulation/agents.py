@@ -27,8 +27,8 @@ from engine.runtimes.attempts.pending import Pending
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Factory
 from engine.runtimes.functions.context import Context
+from engine.runtimes.toolbox.call_limit import CallLimit
 from engine.runtimes.toolbox.functions import FunctionTool
-from engine.runtimes.toolbox.gate import Gate
 from engine.simulation.drawing import NAMES, SKILLS
 from engine.simulation.laws.outcomes import FALSE_REPORT
 from engine.simulation.model_agents import SimulatedModelAgent
@@ -114,7 +114,7 @@ class SimulatedRuntime:
 
 
 def _tool(scene: Scene) -> FunctionTool:
-    return FunctionTool("send", partial(_send, scene), Gate(None))
+    return FunctionTool("send", partial(_send, scene), CallLimit(None))
 
 
 def simulated_runtimes(world: World) -> dict[str, Factory]:

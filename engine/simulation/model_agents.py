@@ -19,8 +19,8 @@ from engine.runtimes.model.lookup import NamedModel
 from engine.runtimes.model.options import options_of
 from engine.runtimes.model.runtime import ModelRuntime
 from engine.runtimes.model.turn import Turns
+from engine.runtimes.toolbox.call_limit import CallLimit
 from engine.runtimes.toolbox.functions import FunctionTool
-from engine.runtimes.toolbox.gate import Gate
 from engine.runtimes.toolbox.kit import Kit
 from engine.simulation.models import FIRST, MISHAPS, SPARE, models_of
 from engine.simulation.playing import CURRENT_ATTEMPT, PlayedAttempt
@@ -162,7 +162,7 @@ def _tools() -> dict[str, FunctionTool]:
         """Look at something."""
         return f"a line of what is there, long enough to be shown in part, number {at}\n" * (30 if at == 1 else 1)
 
-    tools = {"send": FunctionTool("send", send, Gate(None)), "look": FunctionTool("look", look, Gate(None))}
+    tools = {"send": FunctionTool("send", send, CallLimit(None)), "look": FunctionTool("look", look, CallLimit(None))}
     for function_tool in tools.values():
         function_tool.describe()
     return tools

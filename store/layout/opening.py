@@ -207,7 +207,7 @@ async def _connect_async(connector: Callable[[], sqlite3.Connection]) -> "aiosql
 async def _close_reader(reader: "aiosqlite.Connection", watch: Watch, deferred: list["aiosqlite.Connection"]) -> None:
     # The last writer that closes a database removes the WAL at its path. If the file was replaced, that WAL belongs to
     # the new file, so the connection is closed last, after the writers.
-    if watch.file_is_lost:
+    if watch.file_was_replaced:
         deferred.append(reader)
     else:
         await _close(reader)
@@ -233,7 +233,7 @@ async def _release_lease(writer: "aiosqlite.Connection", watch: Watch, token: in
         # Informational: readers see from the lock as well that the engine has ended.
         await writer.execute_fetchall(RELEASE_LEASE, (_now_ms(), token))
         ((is_released,),) = await writer.execute_fetchall("SELECT changes()")
-        if is_released and not watch.file_is_lost:
+        if is_released and not watch.file_was_replaced:
             # A reader that is open now would keep SQLite from it, and a file moved without its log would lack rows.
             await writer.execute_fetchall("PRAGMA wal_checkpoint(PASSIVE)")
 

@@ -159,7 +159,7 @@ class Watch:
         self._connection: sqlite3.Connection | None = None
 
     @property
-    def file_is_lost(self) -> bool:
+    def file_was_replaced(self) -> bool:
         """True if the path has another file, or none."""
         return identity(self._path) != self._identity
 

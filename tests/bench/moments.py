@@ -16,7 +16,7 @@ import anyio
 
 from dashboard.reading.past import Past
 from dashboard.reading.summaries import Summaries
-from dashboard.views.measures.time_bar import time_bar
+from dashboard.views.measures.time_bar_columns import time_bar
 from engine.core.commands import Submit
 from engine.core.encoding.codec import encode_state
 from engine.host.host import SNAPSHOT_EVENTS

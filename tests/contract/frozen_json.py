@@ -25,7 +25,7 @@ from dashboard.cli.printing.following import event_item
 from dashboard.cli.printing.output import OutputSettings
 from dashboard.cli.printing.simulation import report_body as simulation_body
 from dashboard.cli.web import _LinkPrinter
-from dashboard.web.gate import HostNames
+from dashboard.web.gate import RequestGate
 from dashboard.web.server import ServerOptions
 from engine.core.commands import SupervisorSpec
 from engine.core.events import Escalated
@@ -66,7 +66,7 @@ def json_lines(world: World, folder: Path) -> Iterator[str]:
     for value in _of_engines(db):
         yield from keys_of(value)
     ctx = click.Context(click.Command("serve"), obj=OutputSettings(json=True))
-    web = _LinkPrinter(ctx, ServerOptions(db=db, gate=HostNames("localhost")))
+    web = _LinkPrinter(ctx, ServerOptions(db=db, gate=RequestGate("localhost")))
     for write in (
         partial(web.listening, "link"), partial(web.signed_in, "here", "link"),
         partial(_announce, ctx, db, None, "engine", ""), partial(_announce, ctx, db, None, "standby", ""),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dashboard.cli import main
-from dashboard.views.words.command_line import command_line, describe_omissions, shell_line
+from dashboard.views.words.shell_line import describe_omissions, shell_line, shell_line_to_send
 from engine.core import commands as on
 from engine.core.commands import Command
 from engine.core.encoding.codec import decode_command
@@ -99,7 +99,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def line_of(command: Command) -> str:
-    return command_line(command.type, args_of(command))
+    return shell_line(command.type, args_of(command))
 
 
 def lacks_of(command: Command) -> str:
@@ -173,8 +173,8 @@ def test_what_a_line_cannot_say_is_said_beside_it(command: Command, lacks: str) 
 def test_no_dialog_shows_a_line_that_would_do_something_else() -> None:
     said = on.Submit(request="Look", limits=Limits(tokens=5, then="ask"))
 
-    assert shell_line(WORLD.state, said) == ""
-    assert shell_line(WORLD.state, on.Submit(request="Look")) == "quarterdeck run Look"
+    assert shell_line_to_send(WORLD.state, said) == ""
+    assert shell_line_to_send(WORLD.state, on.Submit(request="Look")) == "quarterdeck run Look"
 
 
 def test_a_hand_over_is_said_as_one_and_not_as_the_start_of_an_engine() -> None:

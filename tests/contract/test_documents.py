@@ -103,7 +103,7 @@ def test_every_kind_of_json_is_described_and_no_other() -> None:
     assert {kind for each in told for kind in each.split("|")} == {*kinds}
 
 
-UNDO = "engine/core/queries/people/undoing.py"
+UNDO = "engine/core/queries/people/inverses.py"
 """Names the commands that can be taken back; others have no place there."""
 METHOD = "engine/supervisor/requests.py"
 """Has a method for programs, which a command need not have."""

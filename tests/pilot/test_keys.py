@@ -19,8 +19,8 @@ from dashboard.widgets.bar import Bar
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.prompt import Prompt
+from dashboard.widgets.scrubber import Scrubber
 from dashboard.widgets.table import FRESH_MS, HEADINGS, Log, Table
-from dashboard.widgets.time_bar import Scrubber
 from engine.core.commands import Command, Undo
 from engine.core.signals import AttemptSucceeded
 from tests.pilot.engines import until

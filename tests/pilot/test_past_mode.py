@@ -17,8 +17,8 @@ from dashboard.screens.audit import AuditScreen
 from dashboard.views.past import ALREADY_LIVE, PAST_REFUSAL
 from dashboard.views.words.keyed import fill_keys
 from dashboard.widgets.picks import Picks
+from dashboard.widgets.scrubber import Scrubber
 from dashboard.widgets.table import FRESH_MS
-from dashboard.widgets.time_bar import Scrubber
 from engine.core.commands import SwitchStrategy
 from engine.core.fold import fold
 from engine.core.signals import EngineBegan, EngineEnds

@@ -14,7 +14,7 @@ from dashboard.reading.checkpoints import Checkpoints
 from dashboard.reading.past import CHECKPOINT_DISTANCE, MAX_EVENTS_FORWARD, RECENT, Past
 from dashboard.reading.summaries import Summaries
 from dashboard.views.measures.activity import Activity
-from dashboard.views.measures.time_bar import time_bar
+from dashboard.views.measures.time_bar_columns import time_bar
 from dashboard.views.words.glyphs import MARKS
 from engine.core.commands import SwapAgent
 from engine.core.encoding.codec import encode_state

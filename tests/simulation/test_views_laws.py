@@ -15,7 +15,8 @@ from dashboard.views.facts.pages import agent_page, run_page, task_page
 from dashboard.views.facts.spec_fields import spec_changes
 from dashboard.views.header import banner, left_cells, restart_lines, right_cells
 from dashboard.views.measures.activity import Activity
-from dashboard.views.measures.digest import make_digest, needs_person
+from dashboard.views.measures.digest import make_digest
+from dashboard.views.measures.needs import needs_person
 from dashboard.views.measures.strip import strip
 from dashboard.views.network import Folding, network
 from dashboard.views.runs import runs

@@ -26,7 +26,7 @@ from engine.core.commands import (
     Undo,
 )
 from engine.core.events import CommandApplied, CommandRefused
-from engine.core.queries.people.undoing import current_value_of
+from engine.core.queries.people.inverses import current_value_of
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import Circuit, Restart, spec_hash

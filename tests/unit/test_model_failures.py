@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from engine.models.failures import MAX_CHARACTERS, MAX_RETRY_AFTER_S, Failure, failure_of
-from engine.models.redaction import KEY_PLACEHOLDER
 from engine.models.responses import BadAnswer
+from engine.platform.redaction import KEY_PLACEHOLDER
 
 RETRYABLE = {"rate_limit", "timeout", "connection", "server", "cut"}
 NAMES = {

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engine.children.tail import TAIL_BYTES, StderrTail
 from engine.models.failures import error_text, failure_of
-from engine.models.redaction import KEY_PLACEHOLDER, MAX_CHARACTERS, credentials_in, hide, note_sent_variable, redact
+from engine.platform.redaction import KEY_PLACEHOLDER, MAX_CHARACTERS, credentials_in, hide, note_sent_variable, redact
 from engine.runtimes.values import one_line
 from tests.depth import examples
 
@@ -23,7 +23,7 @@ PROXY = "http://ann:p%40ssw0rd!@proxy.example:3128"
 @pytest.fixture(autouse=True)
 def _nothing_was_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget what other tests in this process have sent as keys."""
-    monkeypatch.setattr("engine.models.redaction._sent_variables", set())
+    monkeypatch.setattr("engine.platform.redaction._sent_variables", set())
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from dashboard.views.drawing.rows import fit_columns
 from dashboard.views.facts.agent import now_of_agent
 from dashboard.views.facts.spec_fields import spec_changes
 from dashboard.views.inbox import MEANINGS, WITH_OUTPUT, inbox, question_lines
-from dashboard.views.measures.digest import make_digest, needs_person
+from dashboard.views.measures.digest import make_digest
+from dashboard.views.measures.needs import needs_person
 from dashboard.views.words.amounts import clock
 from dashboard.views.words.field_names import FIELDS
 from dashboard.views.words.keyed import fill_keys

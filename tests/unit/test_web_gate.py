@@ -2,11 +2,11 @@
 
 import pytest
 
-from dashboard.web.gate import Forbidden, HostNames, is_loopback
+from dashboard.web.gate import Forbidden, RequestGate, is_loopback
 from dashboard.web.logins import Logins
 
-LOCAL = HostNames("127.0.0.1")
-NAMED = HostNames("10.0.0.5", ("Deck.example",), tls=True)
+LOCAL = RequestGate("127.0.0.1")
+NAMED = RequestGate("10.0.0.5", ("Deck.example",), tls=True)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8642", "localhost:9000", "LOCALHOST", "[::1]:8642", "localhost.:1"])
@@ -17,7 +17,7 @@ def test_a_server_on_loopback_answers_to_the_names_of_loopback_on_any_port(host:
 @pytest.mark.parametrize("bind", ["127.0.0.2", "::1", "localhost"])
 def test_a_server_answers_to_the_address_of_loopback_that_it_was_given(bind: str) -> None:
     host = f"[{bind}]:8642" if ":" in bind else f"{bind}:8642"
-    HostNames(bind).check({"Host": host, "Origin": f"http://{host}"}, needs_origin=True)
+    RequestGate(bind).check({"Host": host, "Origin": f"http://{host}"}, needs_origin=True)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_no_script_may_be_inline_and_nothing_may_come_from_elsewhere() -> None:
 
 
 def test_an_address_that_a_policy_cannot_name_is_left_to_self() -> None:
-    assert "connect-src 'self';" in HostNames("::1").headers("[::1]:8642")["Content-Security-Policy"]
+    assert "connect-src 'self';" in RequestGate("::1").headers("[::1]:8642")["Content-Security-Policy"]
 
 
 def test_a_foreign_name_does_not_get_into_the_policy() -> None:

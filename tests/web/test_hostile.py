@@ -20,7 +20,7 @@ import pytest
 from anyio.lowlevel import checkpoint
 from textual_serve.download_manager import DownloadManager
 
-from dashboard.web.gate import HostNames
+from dashboard.web.gate import RequestGate
 from dashboard.web.running import CrowdingHandler, serve_until_signal
 from dashboard.web.server import ServerOptions
 from dashboard.web.session import PIECE_BYTES, WINDOW_BYTES, Launch, Session
@@ -168,7 +168,7 @@ async def test_with_tls_a_connection_that_says_nothing_is_closed_too(db: Path, c
     at_work, told = anyio.Event(), Heard()
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(*certificate)
-    terms = ServerOptions(db=db, gate=HostNames("127.0.0.1", tls=True), silent_s=0.2)
+    terms = ServerOptions(db=db, gate=RequestGate("127.0.0.1", tls=True), silent_s=0.2)
     async with anyio.create_task_group() as group:
         group.start_soon(serve_until_signal, terms, 0, context, None, told)
         await at_work.wait()

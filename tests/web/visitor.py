@@ -15,7 +15,7 @@ import aiohttp
 import anyio
 from aiohttp import web
 
-from dashboard.web.gate import HostNames
+from dashboard.web.gate import RequestGate
 from dashboard.web.logins import Login
 from dashboard.web.server import ServerOptions, WebServer
 from dashboard.web.session import Session
@@ -110,7 +110,7 @@ class Inside(Served):
 @asynccontextmanager
 async def inside(db: Path, **terms: Any) -> AsyncIterator[Inside]:
     """Serve a database from this process while the block runs."""
-    server = WebServer(ServerOptions(db=db, gate=HostNames("127.0.0.1"), **terms))
+    server = WebServer(ServerOptions(db=db, gate=RequestGate("127.0.0.1"), **terms))
     runner = await server.make_runner()
     await runner.setup()
     try:

@@ -8,7 +8,7 @@ from dashboard.views.words.amounts import pluralize
 from engine.core.commands import Command
 from engine.core.errors import Refused
 from engine.core.events import Event
-from engine.core.queries.people.undoing import INVERSES
+from engine.core.queries.people.inverses import INVERSES
 from engine.core.state import State
 
 

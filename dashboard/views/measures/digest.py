@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TypeVar
 
+from dashboard.views.measures.needs import needs_person
 from dashboard.views.measures.queues import waiting_of
 from engine.core.queries.team.tree import lineage_of
 from engine.core.state import Agent, State, Task, TaskStatus
@@ -86,26 +87,3 @@ def _sum_teams(state: State, out: Digest) -> None:
     counters = (out.agents_of, out.busy_of, out.errors_of)
     for index, counter in enumerate(counters):
         counter.update({supervisor_id: sums[index] for supervisor_id, sums in whole.items()})
-
-
-def needs_person(state: State) -> list[str]:
-    """Return the ids that need a person: questions, members in error, and tasks that failed or are in doubt.
-
-    Questions come first, ordered by the time at which their default answer applies.
-    """
-    failed, in_doubt = TaskStatus.FAILED, TaskStatus.IN_DOUBT
-    escalations = sorted(
-        state.escalations.values(), key=lambda escalation: (escalation.due_ms is None, escalation.due_ms or 0)
-    )
-    broken = [agent.id for agent in state.agents.values() if agent.error is not None]
-    broken += [supervisor.id for supervisor in state.supervisors.values() if supervisor.error is not None]
-    return [
-        *(escalation.id for escalation in escalations),
-        *broken,
-        *(
-            task.id
-            for task in state.tasks.values()
-            if ((status := task.status) is failed or (status is in_doubt and task.escalation_id is None))
-            and task.kind == "agent"
-        ),
-    ]

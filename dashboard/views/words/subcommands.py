@@ -1,7 +1,7 @@
 """The words of each subcommand that sends a command: which fields are arguments, which are options, and their names.
 
 Rule: words are declared here, once; types, bounds and defaults are those of the fields. The command line makes its
-parameters from this (`dashboard/cli/fields.py`), the audit its lines (`command_line`), the `:` line reads `run` and
+parameters from this (`dashboard/cli/fields.py`), the audit its lines (`shell_line`), the `:` line reads `run` and
 `set` with it (`dashboard/actions/team.py`).
 """
 

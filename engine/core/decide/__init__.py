@@ -20,7 +20,7 @@ from engine.core.errors import Refused
 from engine.core.events import CommandApplied, CommandRefused, Event
 from engine.core.followups import FOLLOWUPS, FollowUp
 from engine.core.handlers import handlers_in
-from engine.core.queries.people.undoing import as_command, as_json, inverse_of
+from engine.core.queries.people.inverses import as_command, as_json, inverse_of
 from engine.core.queries.work.excerpts import args_of
 from engine.core.records.records import copy_with
 from engine.core.signals import SIGNALS, Signal

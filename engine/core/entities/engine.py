@@ -100,7 +100,7 @@ class Undoable:
     inverse: JsonValue
     """The command that undoes it."""
     left: JsonValue
-    """The changed value right after the command (`queries.people.undoing.current_value_of`)."""
+    """The changed value right after the command (`queries.people.inverses.current_value_of`)."""
 
     @property
     def specs(self) -> list[str]:

@@ -104,6 +104,7 @@ def _slot_wanted(state: State, event: events.SlotWanted) -> None:
 
 
 def _attempt_migrated(state: State, event: events.AttemptMigrated) -> None:
+    """Continue with another generation. Steps stay in `Task.steps`; `effects/table.py` hands them to its code."""
     task, agent = state.tasks[event.task_id], state.agents[event.agent_id]
     attempt = task.attempt
     assert attempt is not None

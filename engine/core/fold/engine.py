@@ -3,7 +3,7 @@
 from engine.core import events
 from engine.core.fold.accounting import discount_time
 from engine.core.fold.slots import mark_stale, refresh_agent
-from engine.core.queries.people.undoing import as_command, current_value_of
+from engine.core.queries.people.inverses import as_command, current_value_of
 from engine.core.state import MAX_OUTCOMES, MAX_UNDOABLE, Engine, Outcome, State, Team, Undoable
 
 

@@ -1,1 +1,1 @@
-"""Rules of failure policies, circuits and restarts, and automatic tuning. See docs/semantics/failures.md."""
+"""Rules of failure chains and restarts, and automatic tuning. See docs/semantics/failures.md."""

@@ -1,4 +1,4 @@
-"""Records of restarts and circuits, as people write them. The rules are in `rules`."""
+"""Records of restarts and circuits, as people write them; rules: `policies.restarts`, `decide.work.failing`."""
 
 from typing import Annotated, Literal
 

@@ -16,10 +16,10 @@ from engine.core.records.values import as_text
 from engine.errors import AttemptInterrupted
 from engine.models.records import Call, ToolSchema
 from engine.runtimes.attempts.work import Work
+from engine.runtimes.model.ask_human import AskHuman
 from engine.runtimes.model.builtin_tools import BuiltinTool, CallResult
 from engine.runtimes.model.delegation import Workers
 from engine.runtimes.model.options import ModelOptions
-from engine.runtimes.model.people import AskHuman
 from engine.runtimes.model.results import Results
 from engine.runtimes.model.tools import Tool, call_tool, error_result, schema_of
 from engine.runtimes.toolbox.kit import Kit

@@ -12,6 +12,7 @@ from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.functions.function import function_runtime
 from engine.runtimes.model.answer_forms import answer_form_of
+from engine.runtimes.model.ask_human import AskHuman
 from engine.runtimes.model.builtin_tools import BuiltinTool
 from engine.runtimes.model.calls import Calls
 from engine.runtimes.model.delegation import DelegateTool, ForwardMessage, Workers
@@ -20,7 +21,6 @@ from engine.runtimes.model.loop import ModelLoop
 from engine.runtimes.model.member_tools import CreateAgent, ListWorkers
 from engine.runtimes.model.memory import Recall, Remember, recall_text, remember_answer
 from engine.runtimes.model.options import ModelOptions, TalkOptions, TeamOptions, options_of, uses_tools
-from engine.runtimes.model.people import AskHuman
 from engine.runtimes.model.planning import CreatePlan
 from engine.runtimes.model.teams import AskModel, run_talk, run_team
 from engine.runtimes.model.turn import Turns

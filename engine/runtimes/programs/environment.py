@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from engine.errors import Unusable
-from engine.models.redaction import is_secret_name, note_sent_variable
+from engine.platform.redaction import is_secret_name, note_sent_variable
 
 INHERITED_VARIABLES = ("PATH", "HOME", "LANG", "TERM", "TMPDIR")
 """Variables that every program gets, if the engine has them."""

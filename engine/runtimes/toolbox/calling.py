@@ -12,8 +12,8 @@ from engine.core.records.records import JsonValue
 from engine.errors import AgentCrashed, AttemptInterrupted, EngineError, NotJson, ToolRejected, TooManyValues
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.tools import KEY, ToolOptions, takes_key
+from engine.runtimes.toolbox.call_limit import CallLimit
 from engine.runtimes.toolbox.call_value import CallValue
-from engine.runtimes.toolbox.gate import Gate
 from engine.runtimes.values import json_value, with_class
 
 MAX_FAULTS = 5
@@ -54,7 +54,7 @@ class CalledTool(Protocol):
         """The options that its author declared."""
 
     @property
-    def gate(self) -> Gate:
+    def call_limit(self) -> CallLimit:
         """Its limit on concurrent calls."""
 
 
@@ -73,7 +73,7 @@ async def perform_call(work: Work, tool: CalledTool, call: Callable[[], Any], *,
         ToolError: If it raises a `BaseException` such as `SystemExit`.
         Exception: Any other error that the tool raises.
     """
-    async with tool.gate.enter(work):
+    async with tool.call_limit.enter(work):
         if not tool.options.idempotent:
             await work.tool_began(tool.name, key)
         elif takes_key(call):

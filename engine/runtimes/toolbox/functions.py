@@ -8,6 +8,7 @@ from engine.core.records.records import JsonValue
 from engine.errors import Unusable
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.tools import options_of
+from engine.runtimes.toolbox.call_limit import CallLimit
 from engine.runtimes.toolbox.call_value import function_value
 from engine.runtimes.toolbox.calling import (
     BadArguments,
@@ -16,7 +17,6 @@ from engine.runtimes.toolbox.calling import (
     translate_tool_errors,
     wait_for_approval,
 )
-from engine.runtimes.toolbox.gate import Gate
 
 if TYPE_CHECKING:
     from engine.runtimes.toolbox.schemas import FunctionSchema
@@ -27,14 +27,14 @@ class FunctionTool:
 
     Args:
         name: Its name, unless its author declares another.
-        gate: Limits its concurrent calls.
+        call_limit: Limits its concurrent calls.
     """
 
-    def __init__(self, name: str, function: Callable[..., Any], gate: Gate) -> None:
+    def __init__(self, name: str, function: Callable[..., Any], call_limit: CallLimit) -> None:
         self.options = options_of(function)
         self.name = self.options.name or name
         self.function = function
-        self.gate = gate
+        self.call_limit = call_limit
         self._function_schema: FunctionSchema | None = None
 
     def describe(self) -> None:

@@ -12,7 +12,7 @@ from engine.children.tail import how_ended
 from engine.core.records.records import JsonValue
 from engine.core.specs.model_spec import McpSpec
 from engine.errors import EngineError, Unusable
-from engine.models.redaction import note_sent_variable
+from engine.platform.redaction import note_sent_variable
 
 MAX_TOOLS = 1_000
 """Tools of one server; the rest are ignored."""

@@ -64,7 +64,7 @@ class ServerCode(Protocol):
 
 
 class Server:
-    """One server during the life of an engine.
+    """One server during the life of an engine. Its program lives as long as the connection to it (`over_pipes`).
 
     Args:
         start: Starts a task that runs as long as the engine.
@@ -152,7 +152,7 @@ class Server:
         self._starts += 1
 
     def end(self) -> None:
-        """Forget the connection; the next call starts the server again."""
+        """Close the connection, which ends its program (`over_pipes`); the next call starts the server again."""
         if self._scope is not None:
             self._scope.cancel()
 

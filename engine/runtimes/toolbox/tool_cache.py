@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from engine.runtimes.toolbox.call_limit import CallLimit
 from engine.runtimes.toolbox.functions import FunctionTool
-from engine.runtimes.toolbox.gate import Gate
 from engine.runtimes.toolbox.mcp_servers import Servers
 from engine.trusted_code.references import name_of
 
@@ -21,11 +21,13 @@ class ToolCache:
         self._tools: dict[str, FunctionTool] = {}
 
     def tool(self, reference: str, function: Callable[..., Any]) -> FunctionTool:
-        """Return the tool of a function; reloaded code gets a new tool with the same gate."""
+        """Return the tool of a function; reloaded code gets a new tool with the same limit."""
         cached_tool = self._tools.get(reference)
         if cached_tool is not None and cached_tool.function is function:
             return cached_tool
-        tool = FunctionTool(name_of(reference), function, cached_tool.gate if cached_tool is not None else Gate(None))
-        tool.gate.limit = tool.options.at_once
+        tool = FunctionTool(
+            name_of(reference), function, cached_tool.call_limit if cached_tool is not None else CallLimit(None)
+        )
+        tool.call_limit.limit = tool.options.at_once
         self._tools[reference] = tool
         return tool

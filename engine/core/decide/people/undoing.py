@@ -1,10 +1,10 @@
-"""Decides on `Undo`: a command can be undone until its object changes again. Inverses: `queries.people.undoing`."""
+"""Decides on `Undo`: a command can be undone until its object changes again. Inverses: `queries.people.inverses`."""
 
 from engine.core.commands import Undo
 from engine.core.decisions.outcomes import Decided
 from engine.core.errors import Refused
 from engine.core.events import CommandUndone
-from engine.core.queries.people.undoing import as_command, complete_id, current_value_of
+from engine.core.queries.people.inverses import as_command, complete_id, current_value_of
 from engine.core.state import State, Undoable
 
 UNDOABLE_KINDS = "swaps, rollbacks, pause, resume, settings, priorities, deadlines, moves and specialties"

@@ -29,7 +29,7 @@ from engine.core.events import (
     StepRecorded,
     ThreadReturned,
 )
-from engine.core.policies.rules import chain_of_agent
+from engine.core.policies.failure_chains import chain_of_agent
 from engine.core.queries.team.tree import cause_of, is_cancelled, lineage_of, tasks_to_end
 from engine.core.queries.work.placement import TaskPlace, place_for
 from engine.core.records.records import JsonValue, copy_with
@@ -270,7 +270,10 @@ def stop_all(state: State, tasks: Iterable[Task], reason: str, *, at_once: bool 
 def end_stopped(
     state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
 ) -> list[Event]:
-    """End a stopped attempt according to the reason for the stop; cancellation wins over every other reason."""
+    """End a stopped attempt according to the reason for the stop; cancellation wins over every other reason.
+
+    Its finished steps stay in `Task.steps`, except after `restart`.
+    """
     reason: StopReason = "cancel" if is_cancelled(state, task) else attempt.stopping or "cancel"
     match reason:
         case "limit":

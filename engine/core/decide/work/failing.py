@@ -9,7 +9,8 @@ from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import ask
 from engine.core.events import EscalationAnswered, Event
 from engine.core.followups import ApplyPolicy, CheckCircuit, MemberCrashed
-from engine.core.policies.rules import chain_of, cool_s, is_too_often, members_to_restart
+from engine.core.policies.failure_chains import chain_of
+from engine.core.policies.restarts import is_too_often, members_to_restart
 from engine.core.queries.team.tree import agents_of, inherited_option, is_cancelled, lineage_of, parent_of, subtree_of
 from engine.core.queries.work.placement import stand_ins
 from engine.core.queries.work.queues import own_queue
@@ -19,6 +20,8 @@ from engine.core.state import Agent, State, Supervisor, Task, TaskStatus, Timer
 
 FAILURE_OPTIONS = ["retry", "reject", "skip", "use"]
 """Answers to a failed task: start its policies over, continue the chain, skip the task, use the given output."""
+MAX_COOL_FACTOR = 10
+"""Limit on the time a circuit stays open, as a multiple of `cool_s`."""
 
 
 def apply_policy(state: State, followup: ApplyPolicy, ctx: DecisionContext) -> list[Event]:
@@ -198,8 +201,15 @@ def check_circuit(state: State, followup: CheckCircuit, ctx: DecisionContext) ->
     # `failures_in_a_row` of 0 means that the failed attempt was not the probe but an older one that ended late.
     probe_failed = agent.circuit == "half_open" and agent.failures_in_a_row > 0
     if probe_failed or (agent.circuit == "closed" and agent.failures_in_a_row >= policy.failures):
-        return [_open_event(agent, cool_s(policy, agent.cool_s), ctx)]
+        return [_open_event(agent, _next_cool_s(policy, agent.cool_s), ctx)]
     return []
+
+
+def _next_cool_s(policy: Circuit, previous_s: float | None) -> float:
+    """Return how long to open a circuit, in seconds: twice as long as before, if it has not been closed since."""
+    if previous_s is None:
+        return policy.cool_s
+    return min(2 * previous_s, MAX_COOL_FACTOR * policy.cool_s)
 
 
 def _open_event(agent: Agent, seconds: float, ctx: DecisionContext) -> Event:

@@ -8,7 +8,7 @@ from engine.core.decisions.outcomes import Mint
 from engine.core.discovery.nearest import nearest
 from engine.core.errors import Refused, did_you_mean
 from engine.core.events import NodePlan, QueueMade
-from engine.core.policies.rules import chain_of_agent
+from engine.core.policies.failure_chains import chain_of_agent
 from engine.core.queries.targets import member_name
 from engine.core.queries.team.participants import members_in
 from engine.core.queries.work.placement import TaskPlace, place_for

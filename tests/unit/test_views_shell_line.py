@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.cli import quarterdeck
 from dashboard.cli.group import COMMANDS
-from dashboard.views.words.command_line import command_line, describe_command, shell_line
+from dashboard.views.words.shell_line import describe_command, shell_line, shell_line_to_send
 from engine.core import commands as on
 from engine.core.commands import Command
 from engine.core.queries.work.excerpts import args_of
@@ -50,7 +50,7 @@ SAID: list[tuple[Command, str]] = [
 
 
 def as_kept(command: Command) -> str:
-    return command_line(command.type, args_of(command))
+    return shell_line(command.type, args_of(command))
 
 
 @pytest.mark.parametrize(("command", "line"), SAID, ids=[line for _, line in SAID])
@@ -70,13 +70,13 @@ def test_the_command_line_knows_every_word_of_it(line: str) -> None:
 
 
 def test_every_command_that_is_not_sent_by_python_alone_is_said_as_a_command_line() -> None:
-    silent = {kind for kind in on.COMMAND_KINDS if command_line(kind, {}) == ""}
+    silent = {kind for kind in on.COMMAND_KINDS if shell_line(kind, {}) == ""}
 
     assert silent == {"register_spec", "unregister_spec", "ping"}
 
 
 def test_every_command_line_begins_with_a_subcommand() -> None:
-    lines = filter(None, (command_line(kind, {}) for kind in on.COMMAND_KINDS))
+    lines = filter(None, (shell_line(kind, {}) for kind in on.COMMAND_KINDS))
     missing = sorted({shlex.split(line)[1] for line in lines} - COMMANDS.keys())
 
     assert missing == [], "name them in SECTIONS of dashboard/cli/group.py, or the command in _WAYS"
@@ -95,7 +95,8 @@ def test_what_is_to_be_sent_names_members_as_a_person_would() -> None:
     swaps = [on.SwapAgent(agent=f"@{one}", registered="x") for one in state.agents]
 
     assert (
-        shell_line(state, on.SwitchStrategy(supervisor="@s1", mode="parallel")) == "quarterdeck strategy chief parallel"
+        shell_line_to_send(state, on.SwitchStrategy(supervisor="@s1", mode="parallel"))
+        == "quarterdeck strategy chief parallel"
     )
-    assert shell_line(state, on.Steer(target="@a1", text="@a1")) == "quarterdeck steer scout @a1"
-    assert shell_line(state, on.SwapAgents(swaps=swaps)) == "quarterdeck swap scout twin --with x"
+    assert shell_line_to_send(state, on.Steer(target="@a1", text="@a1")) == "quarterdeck steer scout @a1"
+    assert shell_line_to_send(state, on.SwapAgents(swaps=swaps)) == "quarterdeck swap scout twin --with x"

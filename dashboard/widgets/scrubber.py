@@ -7,8 +7,8 @@ from textual.message import Message
 
 from dashboard.views.drawing.lines import Line
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.measures.time_bar import TimeBar, time_bar
-from dashboard.views.measures.time_rows import column_under, columns_at, rows_at, time_rows
+from dashboard.views.measures.time_bar_columns import TimeBar, time_bar
+from dashboard.views.measures.time_bar_lines import column_under, columns_at, rows_at, time_bar_lines
 from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
 from store.journals.records import EventSpan
@@ -46,7 +46,7 @@ class Scrubber(Lines):
         width, rows = self.screen.size.width, rows_at(self.screen.size.height)
         engine = view.situation.engine
         stays = message is not None and message == view.banner and view.situation.trouble is None
-        lines = time_rows(
+        lines = time_bar_lines(
             self._columns(spans, columns_at(width, rows), rows),
             width=width,
             rows=rows,

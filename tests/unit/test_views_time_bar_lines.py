@@ -7,8 +7,8 @@ from rich.cells import cell_len
 
 from dashboard.views.drawing.lines import Line
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.measures.time_bar import time_bar
-from dashboard.views.measures.time_rows import HEAD_WIDTH, column_under, columns_at, rows_at, time_rows
+from dashboard.views.measures.time_bar_columns import time_bar
+from dashboard.views.measures.time_bar_lines import HEAD_WIDTH, column_under, columns_at, rows_at, time_bar_lines
 from dashboard.views.past import PastMoment, describe_fork
 from dashboard.views.words.parsers import Mistyped, Seq, parse_moment
 from store.journals.records import EventSpan
@@ -19,7 +19,7 @@ SPANS[30].counts["agent_swapped"] = 1
 
 def drawn(width: int, rows: int, *, past: PastMoment | None = None, said: Cell | None = None) -> list[Line]:
     bar = time_bar(SPANS, width=columns_at(width, rows), from_ms=0, to_ms=59_900, rows=max(1, rows - 1))
-    return time_rows(bar, width=width, rows=rows, seq=600, at_ms=59_900, alive=True, past=past, notice=said)
+    return time_bar_lines(bar, width=width, rows=rows, seq=600, at_ms=59_900, alive=True, past=past, notice=said)
 
 
 def text(line: Line) -> str:
@@ -135,7 +135,7 @@ def test_a_time_of_day_is_the_last_such_time(minutes: int, days_ago: int) -> Non
 @pytest.mark.parametrize("rows", [1, 2])
 def test_before_anything_was_read_no_moment_is_named(rows: int) -> None:
     bar = time_bar([], width=columns_at(120, rows), from_ms=0, to_ms=0)
-    lines = time_rows(bar, width=120, rows=rows, seq=0, at_ms=0, alive=True, past=None, notice=None)
+    lines = time_bar_lines(bar, width=120, rows=rows, seq=0, at_ms=0, alive=True, past=None, notice=None)
 
     assert not any("seq" in text(line) or "00:00" in text(line) for line in lines)
 
@@ -143,7 +143,9 @@ def test_before_anything_was_read_no_moment_is_named(rows: int) -> None:
 def test_what_stays_on_a_low_screen_takes_one_line_and_leaves_the_bar() -> None:
     bar = time_bar(SPANS, width=columns_at(40, 1), from_ms=0, to_ms=59_900)
     said = Cell("■ engine 4211 stopped · continue: E or quarterdeck engine --db team.db", "muted")
-    lines = time_rows(bar, width=40, rows=1, seq=600, at_ms=59_900, alive=False, past=None, notice=said, stays=True)
+    lines = time_bar_lines(
+        bar, width=40, rows=1, seq=600, at_ms=59_900, alive=False, past=None, notice=said, stays=True
+    )
 
     assert [text(line)[:36] for line in lines[:1]] == [" ■ engine 4211 stopped · continue: E"]
     assert len(lines) == 2

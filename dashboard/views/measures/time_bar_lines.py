@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dashboard.clean import clean
 from dashboard.views.drawing.lines import Line, Span, fit_spans, fold, join_spans
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.measures.time_bar import LEGEND, TONES, TimeBar
+from dashboard.views.measures.time_bar_columns import LEGEND, TONES, TimeBar
 from dashboard.views.past import PastMoment
 from dashboard.views.words.amounts import clock
 
@@ -34,7 +34,7 @@ WORDS_WIDTH = 25
 """Cells of time and seq after a bar of one row: `13:59:10  seq 1,011,459`."""
 
 
-def time_rows(
+def time_bar_lines(
     bar: TimeBar,
     *,
     width: int,

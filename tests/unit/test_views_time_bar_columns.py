@@ -5,7 +5,7 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.views.measures.time_bar import EMPTY_CELL, TimeBar, time_bar
+from dashboard.views.measures.time_bar_columns import EMPTY_CELL, TimeBar, time_bar
 from dashboard.views.words.glyphs import MARKS
 from store.journals.records import EventSpan
 

@@ -8,7 +8,7 @@ from engine.runtimes.attempts.pending import Pending
 from engine.runtimes.attempts.work import Work
 
 
-class Gate:
+class CallLimit:
     """A limit on concurrent calls.
 
     Args:

@@ -18,7 +18,7 @@ _MEMBERS = ("agent", "supervisor", "target", "parent")
 """Arguments that may name a member."""
 
 
-def command_line(kind: str, args: Args) -> str:
+def shell_line(kind: str, args: Args) -> str:
     """Return the command line equivalent to a command; empty if only Python can send it.
 
     Args:
@@ -57,7 +57,7 @@ def _without_files(value: Any) -> Any:
     return value
 
 
-def shell_line(state: State, command: Command) -> str:
+def shell_line_to_send(state: State, command: Command) -> str:
     """Return the command line that sends a command, with members by their shortest unambiguous names.
 
     It is empty if no line is equivalent.
@@ -73,7 +73,7 @@ def shell_line(state: State, command: Command) -> str:
     args = args_of(command)
     if describe_omissions(command.type, args).startswith("no option"):
         return ""
-    return command_line(command.type, replace_ids(args))
+    return shell_line(command.type, replace_ids(args))
 
 
 def describe_command(kind: str, args: Args) -> str:
