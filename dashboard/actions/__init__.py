@@ -176,7 +176,6 @@ def hint(line: str) -> str:
 
 
 def _describe_key(key: str) -> str:
-    """Describe the action of a key."""
     action = BY_KEY.get(key)
     return action.key_help or action.about if action is not None else ""
 

@@ -47,11 +47,9 @@ class Guide:
         self._touched_ms = now_ms
 
     def dismiss(self, now_ms: int) -> None:
-        """Dismiss the current tip."""
         self._tips.dismiss(now_ms - self._asked_ms)
 
     def look(self, app: Deck, now_ms: int) -> Cell:
-        """Return the current tip."""
         feed = app.feed
         if feed.opening:
             return Cell("")

@@ -9,6 +9,7 @@ from dashboard.cli.fields import takes
 from dashboard.cli.printing.items import Item, fields_of
 from dashboard.cli.printing.output import DONE, emit, fail
 from dashboard.cli.sending import Sending, send_and_report, sending_options
+from dashboard.views.changes.switching import replanned_ids
 from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.parsers import Mistyped, parse_settings
 from engine.core.commands import SwitchStrategy
@@ -68,7 +69,7 @@ def _body(state: State, event: StrategySwitched) -> Item:
                 "run_id": change.run_id,
                 "kept": change.kept,
                 "cancelled": change.cancelled,
-                "replanned": _replanned(change),
+                "replanned": replanned_ids(change),
                 "added": [node.task_id for node in change.added],
                 "removed": change.removed,
             }
@@ -95,16 +96,10 @@ def _lines_of(state: State, change: GroupChange) -> list[str]:
         "stays done": ended_ids,
         "goes on": [task_id for task_id in change.kept if task_id not in ended_ids],
         "is stopped": change.cancelled,
-        "re-planned": _replanned(change),
+        "re-planned": replanned_ids(change),
     }
     titles = {label: [state.tasks[task_id].title for task_id in task_ids] for label, task_ids in ids.items()}
     titles["added"] = [node.title for node in change.added]
     titles["left out"] = [state.tasks[task_id].title for task_id in change.removed]
     lines = [f"{label:<13}{', '.join(task_titles)}" for label, task_titles in titles.items() if task_titles]
     return lines or [f"{pluralize(0, 'task')} to replan"]
-
-
-def _replanned(change: GroupChange) -> list[str]:
-    """Nodes that have not started and whose place is another now."""
-    fixed = {*change.kept, *change.cancelled}
-    return [task_id for task_id in change.after if task_id not in fixed]

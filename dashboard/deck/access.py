@@ -46,7 +46,6 @@ class Access:
         return ""
 
     def _explain_read_only(self) -> str:
-        """Return why this dashboard is read-only."""
         if not self._may_command:
             return READ_ONLY_FILE.format(f"{self._path}-inbox")
         return READ_ONLY_TAB if self.in_browser else READ_ONLY

@@ -74,7 +74,6 @@ class LiveScreen(MessagePump):
 
     @property
     def state(self) -> State:
-        """The state of the team at the last redraw."""
         return self.deck.view.state
 
     def on_idle(self) -> None:

@@ -41,7 +41,6 @@ class Pace:
         self._pressed_s = self._clock()
 
     def note_redraw(self) -> None:
-        """Record a redraw."""
         self._redrawn_s = self._clock()
 
     @property

@@ -74,7 +74,6 @@ class BulkDialog(Dialog):
             self.show_problem("")
 
     def _accepted_commands(self) -> list[Command]:
-        """Return the commands that would not be refused."""
         reason = self.query_one("#reason", Input).value.strip() if self._cancels else ""
         return [
             copy_with(part.command, reason=reason) if reason and isinstance(part.command, Cancel) else part.command

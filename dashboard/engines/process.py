@@ -69,7 +69,6 @@ class Announcer:
         return self._up.is_set()
 
     def up(self) -> None:
-        """Report that the engine is up."""
         self._up.set()
         self._thread.join()
         self._say(_UP)

@@ -100,7 +100,6 @@ class Feed:
         ]
 
     def start(self) -> None:
-        """Start the reading threads."""
         for thread in self._threads:
             thread.start()
 

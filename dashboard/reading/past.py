@@ -107,7 +107,6 @@ class Past:
         self._checkpoints = Checkpoints()
 
     def start(self) -> None:
-        """Start the worker thread."""
         self._thread.start()
 
     def stop(self, *, timeout_s: float = 2.0) -> None:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from rich.segment import Segment
 from textual import events
+from textual.binding import Binding
 from textual.geometry import Offset, Region, Size
 from textual.message import Message
 from textual.reactive import Reactive
@@ -14,6 +15,17 @@ from textual.widget import Widget
 
 from dashboard.views.drawing.lines import BLANK, Line, fit_and_measure
 from dashboard.widgets.tones import Toned
+
+CURSOR_KEYS = (
+    Binding("up,k", "move(-1)", "up", show=False),
+    Binding("down,j", "move(1)", "down", show=False),
+    Binding("pageup,ctrl+b", "page(-1)", "page up", show=False),
+    Binding("pagedown,ctrl+f", "page(1)", "page down", show=False),
+    Binding("home,g", "edge(-1)", "first", show=False),
+    Binding("end,G", "edge(1)", "last", show=False),
+    Binding("enter", "open", "open", show=False),
+)
+"""Keys of widgets whose cursor moves over lines."""
 
 
 class Lines(Toned, Widget):

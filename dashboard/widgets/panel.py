@@ -7,11 +7,10 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from textual import events
-from textual.binding import Binding
 from textual.message import Message
 
 from dashboard.views.drawing.lines import Line, Span, hairline, is_hairline
-from dashboard.widgets.lines import Lines
+from dashboard.widgets.lines import CURSOR_KEYS, Lines
 from dashboard.widgets.spots import Spot
 
 WHEEL = 3
@@ -26,15 +25,7 @@ class Panel(Lines, can_focus=True):
     also while the keys go elsewhere.
     """
 
-    BINDINGS = [
-        Binding("up,k", "move(-1)", "up", show=False),
-        Binding("down,j", "move(1)", "down", show=False),
-        Binding("pageup,ctrl+b", "page(-1)", "page up", show=False),
-        Binding("pagedown,ctrl+f", "page(1)", "page down", show=False),
-        Binding("home,g", "edge(-1)", "first", show=False),
-        Binding("end,G", "edge(1)", "last", show=False),
-        Binding("enter", "open", "open", show=False),
-    ]
+    BINDINGS = [*CURSOR_KEYS]
 
     class Opened(Message):
         """A line was opened by enter or a double click."""

@@ -11,7 +11,6 @@ from functools import partial
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.binding import Binding
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -20,6 +19,7 @@ from textual.widget import Widget
 
 from dashboard.views.drawing import lines
 from dashboard.views.drawing.rows import EMPTY, GAP, AnyColumn, Cell, Listing, Rows, fit_columns
+from dashboard.widgets.lines import CURSOR_KEYS
 from dashboard.widgets.spots import Spot
 from dashboard.widgets.tones import Toned, fit
 
@@ -81,15 +81,7 @@ class Table(Toned, ScrollView, can_focus=True):
         scrollbar-size-vertical: 1;
     }
     """
-    BINDINGS = [
-        Binding("up,k", "move(-1)", "up", show=False),
-        Binding("down,j", "move(1)", "down", show=False),
-        Binding("pageup,ctrl+b", "page(-1)", "page up", show=False),
-        Binding("pagedown,ctrl+f", "page(1)", "page down", show=False),
-        Binding("home,g", "edge(-1)", "first", show=False),
-        Binding("end,G", "edge(1)", "last", show=False),
-        Binding("enter", "open", "open", show=False),
-    ]
+    BINDINGS = [*CURSOR_KEYS]
 
     CURSOR = "▌"
     """Sign before the row under the cursor, in addition to its colour."""

@@ -103,7 +103,6 @@ class InOrder(_Base):
         return is_done
 
     def _is_text(self, event: events.Key) -> bool:
-        """Return whether a key inserts text."""
         return event.is_printable
 
     async def _perform(self, key: str) -> bool:

@@ -88,7 +88,6 @@ def _summarize(value: Any) -> str:
 
 
 def _escape(text: object) -> str:
-    """Escape markdown."""
     return "".join(
         f"\\{character}" if character in "\\`*_{}[]<>#|~" else character for character in " ".join(str(text).split())
     )

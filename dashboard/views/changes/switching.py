@@ -104,7 +104,7 @@ def describe_switch(state: State, event: StrategySwitched) -> list[Cell]:
     kept_ids = [task_id for change in event.groups for task_id in change.kept]
     done = sum(task_id in state.tasks and state.tasks[task_id].ended for task_id in kept_ids)
     new = sum(len(change.added) for change in event.groups)
-    planned = sum(len(_planned_ids(change)) for change in event.groups)
+    planned = sum(len(replanned_ids(change)) for change in event.groups)
     stopped = sum(len(change.cancelled) for change in event.groups)
     parts = [f"kept {done} done, {len(kept_ids) - done} running", f"re-planned {planned}", f"cancelled {stopped}"]
     left_out = sum(len(change.removed) for change in event.groups)
@@ -120,7 +120,7 @@ def _task_lines(state: State, change: GroupChange) -> list[Cell]:
     rows = (
         ("stay done", _titles(state, ended_ids)),
         ("go on", _titles(state, [task_id for task_id in change.kept if task_id not in ended_ids])),
-        ("re-planned", _titles(state, _planned_ids(change))),
+        ("re-planned", _titles(state, replanned_ids(change))),
         ("stopped", _titles(state, change.cancelled)),
         ("added", [plan.title for plan in change.added]),
         ("left out", _titles(state, change.removed)),
@@ -128,7 +128,8 @@ def _task_lines(state: State, change: GroupChange) -> list[Cell]:
     return [labelled_cell(label, _list_titles(titles), "muted") for label, titles in rows if titles]
 
 
-def _planned_ids(change: GroupChange) -> list[str]:
+def replanned_ids(change: GroupChange) -> list[str]:
+    """Return the tasks that have not started and whose place is another now."""
     fixed = {*change.kept, *change.cancelled, *(plan.task_id for plan in change.added)}
     return [task_id for task_id in change.after if task_id not in fixed]
 

@@ -168,7 +168,6 @@ class Listing:
         return self._cells_by_key[key]
 
     def index(self, key: str | None) -> int | None:
-        """Return the index of a key, or None."""
         if key is None:
             return None
         if self._places is None:

@@ -40,7 +40,7 @@ from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, AgentStatus, State, timer_id
 
 SLOTS_PER_SAMPLE = 4
-"""Quarter seconds of a sample of the sparkline."""
+"""Quarter seconds of a sample of a sparkline, which so moves once a second."""
 SWAPPED_MS = 60_000
 """Time for which a swap, or a switch of a strategy, is marked, in milliseconds."""
 _SPARK, _METER = 12, 10

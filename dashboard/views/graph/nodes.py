@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dashboard.clean import clean
-from dashboard.views.facts.agent import now_of_agent, swap_mark
+from dashboard.views.facts.agent import SLOTS_PER_SAMPLE, now_of_agent, swap_mark
 from dashboard.views.facts.supervisor import supervisor_mark
 from dashboard.views.facts.task import describe_progress, share_of_attempt
 from dashboard.views.graph.model import Node
@@ -20,8 +20,6 @@ IDLE_PREFIX = "idle:"
 """Prefix of the id of a node for idle members; the id of their lead follows."""
 _MAX_TITLE_CHARACTERS = 200
 """Characters of a title that are used."""
-SLOTS_PER_SAMPLE = 4
-"""Quarter seconds per sample of a sparkline, which so moves once a second."""
 WAITING_MARK = Mark("◔", "waits", "waiting")
 LATELY_MS = 1_000
 MIN_SHOWN_MS = 10_000

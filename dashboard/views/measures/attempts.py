@@ -201,7 +201,6 @@ class AttemptCounter:
         return lane
 
     def start(self, task_id: str, agent_id: str, at: int, *, parked: bool = False) -> None:
-        """Begin an attempt."""
         self.open[task_id] = attempt = OpenAttempt(agent_id, self.lane_of(agent_id), at, parked)
         self._change(attempt, at, 1)
 
