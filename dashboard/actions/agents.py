@@ -20,8 +20,8 @@ from dashboard.actions.action import (
     warn_of_marks,
 )
 from dashboard.actions.bulk import confirm_bulk
-from dashboard.views.changes.bulk import plan_pause
-from dashboard.views.changes.targets import Target, is_in_trouble
+from dashboard.views.changes.bulk import any_works, plan_pause
+from dashboard.views.changes.targets import Target
 from dashboard.views.words.parsers import Mistyped, parse_settings
 from engine.core.commands import Command, Pause, Resume
 from engine.core.queries.targets import shortest_target
@@ -103,24 +103,26 @@ def _pause_hint(screen: ActionScreen, target: Target) -> str:
     return f"{wait.words}; :resume {shortest_target(screen.state, wait.ids[0])} lets {target.label} go on"
 
 
-def _pause(stop: bool | None, screen: ActionScreen, line: CommandLine) -> None:
-    """Pause or resume; None toggles."""
+def _pause(stop: bool, screen: ActionScreen, line: CommandLine) -> None:
     if line.word() is None and (marked := screen.marked_keys()):
-        confirm_bulk(screen, plan_pause(screen.state, marked, stop))
+        confirm_bulk(screen, plan_pause(screen.state, marked, stop=stop))
         return
     target = require_target(screen, line.word())
     if target is None:
         return
     state = screen.state
-    member = state.agents.get(target.id) or state.supervisors.get(target.id) or state.runs.get(target.id)
-    if member is None:
+    if target.id in state.agents or target.id in state.supervisors or target.id in state.runs:
+        screen.deck.commands.send(Pause(target=target.reference) if stop else Resume(target=target.reference))
+    else:
         screen.deck.messages.warn(
             _pause_hint(screen, target) or f"{target.label} cannot be paused; an agent, a supervisor or an open run can"
         )
-        return
-    if stop is None:
-        stop = not (member.paused or is_in_trouble(state, target.id))
-    screen.deck.commands.send(Pause(target=target.reference) if stop else Resume(target=target.reference))
+
+
+def _pause_or_resume(screen: ActionScreen, line: CommandLine) -> None:
+    target = screen.target()
+    keys = screen.marked_keys() or ([target.id] if target is not None else [])
+    _pause(any_works(screen.state, keys), screen, line)
 
 
 def _pausable(state: State, _before: str) -> list[str]:
@@ -179,7 +181,7 @@ AGENT_ACTIONS = (
         name="pause or resume",
         key="z",
         label="pause",
-        run=partial(_pause, None),
+        run=_pause_or_resume,
         writes=True,
         key_help="pause or resume an agent, a supervisor, a run, or all that are marked",
     ),

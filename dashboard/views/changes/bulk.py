@@ -62,19 +62,18 @@ class CommandReport(Protocol):
         ...
 
 
-def plan_pause(state: State, keys: Sequence[str], stop: bool | None) -> Bulk:
-    """Plan to pause or resume objects; None pauses all if one of them works, else resumes all."""
+def plan_pause(state: State, keys: Sequence[str], *, stop: bool) -> Bulk:
+    """Plan to pause or to resume objects."""
     targets = targets_of(state, keys)
-    if stop is None:
-        stop = any(_works(state, target) for target in targets)
     commands = [Pause(target=target.reference) if stop else Resume(target=target.reference) for target in targets]
     does, done = ("Pause", "paused") if stop else ("Resume", "resumed")
     return Bulk(does, done, tuple(commands), _names(targets))
 
 
-def _works(state: State, target: Target) -> bool:
-    member = state.agents.get(target.id) or state.supervisors.get(target.id) or state.runs.get(target.id)
-    return member is not None and not member.paused and not is_in_trouble(state, target.id)
+def any_works(state: State, keys: Sequence[str]) -> bool:
+    """Tell whether one of these members or runs is neither paused nor in trouble."""
+    members = [state.agents.get(key) or state.supervisors.get(key) or state.runs.get(key) for key in keys]
+    return any(member and not member.paused and not is_in_trouble(state, member.id) for member in members)
 
 
 def plan_cancel(state: State, keys: Sequence[str]) -> Bulk:

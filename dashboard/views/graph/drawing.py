@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dashboard.views.drawing.canvas import Canvas
-from dashboard.views.drawing.graph_layout import MAX_BARE_ROWS, Layered, arrange_layers, assign_rows, layer_height, port
+from dashboard.views.drawing.graph_layout import MAX_BARE_ROWS, Layered, assign_rows, layer_height, port
 from dashboard.views.drawing.lines import BLANK, Line, Span, cut, fit_height, hairline, line
 from dashboard.views.graph import boxes, routes
 from dashboard.views.graph.model import Edge, Graph, Node
@@ -184,9 +184,7 @@ def draw_graph(
 
 def _plan(graph: Graph, *, width: int, height: int, size: int | None) -> _Plan:
     """Choose the largest boxes that fit, and place them."""
-    layering = arrange_layers(
-        tuple(node.id for node in graph.nodes), tuple((edge.source, edge.target) for edge in graph.edges)
-    )
+    layering = graph.layering()
     chosen = size or _largest_size(graph, layering, width=width, height=height)
     heights = {node.id: chosen for node in graph.nodes}
     top = assign_rows(layering, heights, height, gap=boxes.gap_of(chosen))

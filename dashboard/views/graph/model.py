@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from math import ceil
 from typing import NamedTuple
 
+from dashboard.views.drawing.graph_layout import Layered, arrange_layers
+
 COOL_MS = 3_000
 """Time after a hand-over until an edge is cold, in milliseconds."""
 STEPS = 5
@@ -88,6 +90,11 @@ class Graph:
 
     def node(self, an_id: str | None) -> Node | None:
         return next((node for node in self.nodes if node.id == an_id), None)
+
+    def layering(self) -> Layered:
+        """Return its nodes in layers."""
+        edges = tuple((edge.source, edge.target) for edge in self.edges)
+        return arrange_layers(tuple(node.id for node in self.nodes), edges)
 
     def subgraph(self, ids: Iterable[str]) -> "Graph":
         """Return the subgraph of these nodes."""

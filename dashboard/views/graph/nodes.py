@@ -112,8 +112,13 @@ def _count_work(state: State, task: Task) -> tuple[int, int]:
     return ended_count, total
 
 
+def began_ms(task: Task) -> int | None:
+    """Return when a task, or the first of its children, began; None before that."""
+    return task.started_ms if task.started_ms is not None else task.begun_ms
+
+
 def _time_taken(task: Task, now_ms: int) -> str:
-    begun = task.started_ms if task.started_ms is not None else task.begun_ms
+    begun = began_ms(task)
     if begun is None:
         return ""
     return duration(task.ended_ms - begun) if task.ended_ms is not None else elapsed(now_ms - begun)

@@ -7,7 +7,7 @@ jumps when another one begins to work.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dashboard.views.drawing.graph_layout import Layered, arrange_layers, is_dummy
+from dashboard.views.drawing.graph_layout import Layered, is_dummy
 from dashboard.views.graph.model import Edge, Graph, Node
 
 MORE_PREFIX = "more:"
@@ -20,9 +20,7 @@ def bound_layers(graph: Graph, lines: int, selected: str | None = None) -> Graph
     """Return a graph whose layers fit into `lines` at one line per node; the selected node stays."""
     place = 0
     while True:
-        layering = arrange_layers(
-            tuple(node.id for node in graph.nodes), tuple((edge.source, edge.target) for edge in graph.edges)
-        )
+        layering = graph.layering()
         if place >= len(layering.layers):
             return graph
         nodes = [key for key in layering.layers[place] if not is_dummy(key)]

@@ -9,6 +9,7 @@ from dashboard.views.graph.nodes import (
     MIN_SHOWN_MS,
     Share,
     Sight,
+    began_ms,
     idle_node,
     member_node,
     supervisor_node,
@@ -142,7 +143,7 @@ def _add_led_nodes(building: _GraphBuilder, lead: Task, task_ids: Iterable[str])
     """Add the nodes below a group or a lead's plan, with edges to its entry nodes; return its exit nodes."""
     entries, exits = _add_graph(building, task_ids)
     for entry in entries:
-        building.flow(lead.id, entry).add(_began_ms(building.sight.state.tasks[entry]), building.sight.now_ms)
+        building.flow(lead.id, entry).add(began_ms(building.sight.state.tasks[entry]), building.sight.now_ms)
     return exits
 
 
@@ -156,13 +157,9 @@ def _is_unfolded(building: _GraphBuilder, task: Task) -> bool:
     return building.sight.idle or (not task.ended and (began is not None or task.open < len(task.children)))
 
 
-def _began_ms(task: Task) -> int | None:
-    return task.started_ms if task.started_ms is not None else task.begun_ms
-
-
 def _hand_over_ms(before: Task, task: Task) -> int | None:
     """Return when one task handed over to the next."""
-    began = _began_ms(task)
+    began = began_ms(task)
     if began is not None:
         return max(began, before.ended_ms or 0)
     return before.ended_ms if before.status is TaskStatus.DONE else None
@@ -193,7 +190,7 @@ def _add_workers(building: _GraphBuilder, lead: str, children: Iterable[str]) ->
             node_ids[node_id] = None
         node_id, share, flow = work
         _count(share, task)
-        flow.add(_began_ms(task), now_ms)
+        flow.add(began_ms(task), now_ms)
         if task.children and not task.ended:
             _add_workers(building, node_id, task.children)
     for key, waiting in shared.items():

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from dashboard.views.drawing.graph_layout import arrange_layers
 from dashboard.views.drawing.lines import BLANK, Line, Span, cell_width, fit_spans
 from dashboard.views.drawing.plots import meter
 from dashboard.views.graph.model import Graph, Node
@@ -60,10 +59,7 @@ def split_stages(graph: Graph, *, now_ms: int) -> Stages:
 
     Nodes at work stay, except for unfolded groups, whose children stay instead.
     """
-    layering = arrange_layers(
-        tuple(node.id for node in graph.nodes), tuple((edge.source, edge.target) for edge in graph.edges)
-    )
-    layers = [[graph.node(key) for key in layer] for layer in layering.layers]
+    layers = [[graph.node(key) for key in layer] for layer in graph.layering().layers]
     first, last = 0, len(layers)
     while last - first > 1 and _is_stage(layers[first], leads=True):
         first += 1

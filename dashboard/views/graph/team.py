@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from dashboard.views.graph.model import Edge, Graph, Node
-from dashboard.views.graph.nodes import Share, Sight, idle_node, member_node, supervisor_node
+from dashboard.views.graph.nodes import Share, Sight, began_ms, idle_node, member_node, supervisor_node
 from engine.core.queries.team.tree import agents_of
 from engine.core.state import Agent, State, Supervisor
 
@@ -18,7 +18,7 @@ def hand_overs(state: State) -> dict[tuple[str, str], int]:
     tasks, agents = state.tasks, state.agents
     last_ms: dict[tuple[str, str], int] = {}
     for task in tasks.values():
-        began = task.started_ms if task.started_ms is not None else task.begun_ms
+        began = began_ms(task)
         if began is None:
             continue
         worker = task.agent_id if task.agent_id in agents else task.worker_id
