@@ -11,7 +11,7 @@ from store.errors import format_message, format_path
 
 
 class EngineError(Exception):
-    """Base of what this package raises on purpose."""
+    """Base of the errors that this package raises."""
 
     says: ClassVar[str] = ""
     __str__ = format_message
@@ -255,7 +255,7 @@ class NotEmpty(EngineError):
     def __init__(self, name: str) -> None:
         super().__init__(
             f"supervisor {name!r} runs, has worked, or its store holds a team;"
-            " take a state into a new one with a new store, before 'async with'"
+            " restore the state into a new supervisor with a new store, before 'async with'"
         )
 
 

@@ -107,10 +107,10 @@ _SETTLE_PATIENCE_S = 0.05
 
 _SETTLE = """
 UPDATE commands
-   SET state = json_extract(given.value, '$[1]'), seq = json_extract(given.value, '$[2]'),
-       reason = json_extract(given.value, '$[3]'), result = json_extract(given.value, '$[4]')
-  FROM json_each(?) AS given
- WHERE commands.id = json_extract(given.value, '$[0]') AND commands.state = 'pending'
+   SET state = json_extract(outcome.value, '$[1]'), seq = json_extract(outcome.value, '$[2]'),
+       reason = json_extract(outcome.value, '$[3]'), result = json_extract(outcome.value, '$[4]')
+  FROM json_each(?) AS outcome
+ WHERE commands.id = json_extract(outcome.value, '$[0]') AND commands.state = 'pending'
 """
 _DELETE_OLD_OUTCOMES = f"""
 DELETE FROM commands
@@ -140,7 +140,7 @@ class Inbox:
         self._wake()
 
     async def pending(self, limit: int = 500, *, priority_kinds: Collection[str] = ()) -> list[CommandRow]:
-        """Commands without an outcome, oldest first; invalid rows have a fault.
+        """Return commands without an outcome, oldest first; invalid rows have a fault.
 
         At most `limit`, and no further ones after `MAX_PENDING_BYTES` of bodies; call it again after settling these.
 
@@ -157,10 +157,11 @@ class Inbox:
                     priority_kinds=priority_kinds,
                 )
             )
-            unnamed_places = [row[-1] for row in rows if parse_command(row) is None]
+            commands = [parse_command(row) for row in rows]
+            unnamed_places = [place for (*_, place), command in zip(rows, commands, strict=True) if command is None]
             if unnamed_places and await self._assign_ids(unnamed_places):
                 return await self.pending(limit, priority_kinds=priority_kinds)
-        return [row for row in map(parse_command, rows) if row is not None]
+        return [command for command in commands if command is not None]
 
     async def _assign_ids(self, places: list[int]) -> bool:
         """Give ids to rows without a valid one, so that they can be settled; False while a client holds the file."""
@@ -257,7 +258,7 @@ class Inbox:
             except sqlite3.OperationalError as error:
                 if not is_busy(error) or time.monotonic() >= deadline:
                     raise
-                error.__traceback__ = None  # its frames hold the future that holds it: only the collector frees those
+                error.__traceback__ = None  # a cycle with the future in its frames, which only the collector would free
             await anyio.sleep(next(delays_s))
 
 

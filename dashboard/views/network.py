@@ -310,7 +310,8 @@ def _columns(
     widest = max((len(line.lead) + len(line.name) for line in lines.values()), default=0)
     lane, width = measures.lane, measures.width
     least = 12 if width < NARROW else 14 if metered else 18  # not at the cost of the meter
-    least -= not working  # STATE is wider
+    if not working:
+        least -= 1  # STATE is wider
     share, gives = (
         max(MIN_NAME_WIDTH, width // 4),
         EXTRA_NAME_WIDTH if width < METER_MIN_WIDTH else least - MIN_NOW_WIDTH,

@@ -40,6 +40,7 @@ from engine.core.errors import CoreError
 from store import StoreError
 
 HEARTBEAT_S, CLOSE_S = 15.0, 2.0
+"""Interval of the pings to a browser, and the time that it has to confirm the end of a socket."""
 SILENT_S = 10.0
 SHUTDOWN_S = 5.0
 LEAVE_S = 5.0
@@ -47,7 +48,7 @@ LEAVE_S = 5.0
 LARGEST_FRAME_BYTES = 1 << 20
 LARGEST_LOGIN_BYTES = 1_000
 LONGEST_REASON_BYTES = 123
-"""What a frame that closes a socket can hold besides its code."""
+"""Room for the reason in a close frame."""
 FULL, HUNG, GONE, ENDED, UNKNOWN = 4001, 4002, 4003, 4004, 4005
 """Why a socket was closed, for the page."""
 SERVER_ENDED = WSCloseCode.GOING_AWAY, "the server was ended; the team keeps running"
@@ -84,9 +85,9 @@ class WebServer:
         """Prepare a server.
 
         Args:
-            metrics: What `/metrics` answers; None has none.
+            metrics: What `/metrics` answers; without it the page does not exist.
             on_sign_in: Called with the address of a browser that has used the token.
-            clock: Seconds that only go forward.
+            clock: A monotonic clock, in seconds.
         """
         self.download_manager = Downloads()
         self._uploads = Uploads()
@@ -122,7 +123,7 @@ class WebServer:
         )
         app.on_response_prepare.append(self._add_headers)
         app.on_shutdown.append(self.on_shutdown)
-        app.on_cleanup.append(self.on_shutdown)  # once more: handlers that were cancelled meanwhile left theirs
+        app.on_cleanup.append(self.on_shutdown)  # again, for the tabs of handlers that were cancelled meanwhile
         return app
 
     async def make_runner(self) -> web.AppRunner:
@@ -144,7 +145,7 @@ class WebServer:
     async def _gate(
         self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        if self._ending:  # else a page whose tab was closed would load itself from what is about to go
+        if self._ending:  # else a page whose tab was closed would reload from a server that ends
             return _text_response(503, "the server is ending")
         needs_origin = request.method not in ("GET", "HEAD") or request.path == "/ws"
         try:
@@ -252,9 +253,9 @@ class WebServer:
             size = clamp_size(_whole_number(request, "width", 80), _whole_number(request, "height", 24))
             assert size is not None
             await session.start(size.width, size.height)
-            # A server that ends has ended the tabs that were there; this one may have waited for room meanwhile.
+            # The shutdown ends only tabs that are open by then; this one may still have waited for room.
             code, why = SERVER_ENDED if self._ending else await self._run_tab(socket, session)
-        except ConnectionError:  # left before it was open
+        except ConnectionError:  # the browser left before the tab was open
             return socket
         except OSError as error:
             code, why = GONE, _open_failure(error)
@@ -264,13 +265,13 @@ class WebServer:
             del self.sessions[key]
             self._tab_ended.set()
         with contextlib.suppress(ConnectionError, TimeoutError):
-            # A server that ends drops what comes in: it would wait in vain for the browser to confirm.
+            # A server that ends reads nothing more, so it would wait in vain for the browser to confirm.
             async with asyncio.timeout(0 if self._ending else None):
                 await socket.close(code=code, message=_close_message(why))
         return socket
 
     async def _wait_for_room(self) -> bool:
-        """Wait for a tab that is ending: a reloaded page connects before its old process has ended."""
+        """Return whether another tab may open; wait first for one that ends, because a reloaded page connects early."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LEAVE_S):
                 while len(self.sessions) >= self._options.sessions:
@@ -279,7 +280,7 @@ class WebServer:
         return len(self.sessions) < self._options.sessions
 
     async def _run_tab(self, socket: web.WebSocketResponse, session: Session) -> tuple[int, str]:
-        """Return the close code and the reason, one line, for a tab that ended."""
+        """Run a tab to its end; return the close code and the reason, one line."""
         output_task = asyncio.create_task(session.run())
         input_task = asyncio.create_task(self._receive_messages(socket, session))
         try:
@@ -322,7 +323,7 @@ class WebServer:
         if session is None:
             return _text_response(401, "this tab is not signed in")
         if self._options.role != "operator":
-            return _text_response(403, "a viewer brings no archives; start the server with --role operator")
+            return _text_response(403, "a viewer cannot upload archives; start the server with --role operator")
         name = safe_name(request.query.get("name", ""))
         try:
             path = await self._uploads.receive(request.content.iter_chunked(1 << 16), session.folder, name)
@@ -358,10 +359,10 @@ class WebServer:
             async for chunk in chunks:
                 await answer.write(chunk)
         except ConnectionError:
-            async for _ in chunks:  # read to its end, it is let go of here and in the tab
+            async for _ in chunks:  # reading to the end frees the download, here and in the tab
                 pass
             raise
-        if key not in session.delivered:  # the tab was closed, or did not answer: what came must not look whole
+        if key not in session.delivered:  # the tab was closed or hung: the partial file must not look complete
             assert request.transport is not None
             request.transport.abort()
             return answer
@@ -408,15 +409,17 @@ def _open_failure(error: OSError) -> str:
 
 
 def _close_message(why: str) -> bytes:
-    """Return a line that fits into what closes a socket: of a long one begin and end, in whole characters.
+    """Return the reason for a close frame, which holds few bytes; a long one loses its middle, in whole characters.
 
-    A browser that cannot read it would take the connection for lost, and come back again and again.
+    With an unreadable reason the browser would think that the connection was lost, and reconnect again and again.
     """
     text = why.encode()
     if len(text) <= LONGEST_REASON_BYTES:
         return text
-    begin, end = (part.decode(errors="ignore") for part in (text[:30], text[-LONGEST_REASON_BYTES + 33 :]))
-    return f"{begin}…{end}".encode()
+    first_bytes, ellipsis = 30, "…".encode()
+    last_bytes = LONGEST_REASON_BYTES - first_bytes - len(ellipsis)
+    begin, end = (part.decode(errors="ignore").encode() for part in (text[:first_bytes], text[-last_bytes:]))
+    return begin + ellipsis + end
 
 
 def _place(text: str) -> str:

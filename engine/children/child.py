@@ -95,7 +95,8 @@ class Child(asyncio.SubprocessProtocol):
         if self.lines_read % LINES_PER_TURN == LINES_PER_TURN - 1:
             await checkpoint()
         line = await self.stdout.readline()
-        self.lines_read += bool(line)
+        if line:
+            self.lines_read += 1
         self.bytes_read += len(line)
         return line
 

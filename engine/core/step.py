@@ -42,8 +42,7 @@ def step(
     current_message: Order | Signal | FollowUp = message
     has_new_events = True
     abilities_changed = False
-    last_seq = state.seq
-    urgent: _UrgentQueues | None = None
+    urgent_queues = _UrgentQueues(state.seq)
     previous_events: list[Event] = []
     # A state without one, such as a snapshot, gets it on demand below, after its first events: they may make it stale.
     schedule = Schedule.of(state) if state.schedule is not None else None
@@ -76,7 +75,7 @@ def step(
         elif (
             schedule is not None
             and schedule.urgent
-            and (task_id := (urgent := urgent or _UrgentQueues(last_seq)).next_task_id(state, schedule))
+            and (task_id := urgent_queues.next_task_id(state, schedule)) is not None
         ):
             current_message = TakeSlot(task_id=task_id)
         elif schedule is not None and schedule.resizable:

@@ -189,8 +189,8 @@ class World:
 
     def check_recorded_step(self, step: StepFinished) -> None:
         """Check that a step that is reported as recorded is in the journal, unless its attempt has ended."""
-        if (step.task_id, step.attempt, step.generation) not in self.models.attempts:
-            self.books.open_steps[step.task_id, step.attempt, step.generation] -= not step.steers
+        if (step.task_id, step.attempt, step.generation) not in self.models.attempts and not step.steers:
+            self.books.open_steps[step.task_id, step.attempt, step.generation] -= 1
         task = self.books.state.tasks.get(step.task_id)
         is_live = task is not None and task.attempt is not None and task.attempt.number == step.attempt
         if is_live and (step.task_id, step.key) not in self.books.steps:

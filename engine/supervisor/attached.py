@@ -54,8 +54,9 @@ MAX_UNFOLDED_BATCHES = 8
 class AttachedSupervisor(Requests, People, Changes, Views, RecordedWork):
     """A supervisor of a team in another process; made by `DynamicSupervisor.attach`.
 
-    Properties show the state of the last awaited call. Specs must name code by reference (`module:function`), which
-    also trusts that code there. Use it from one event loop at a time; attach in each thread that needs one.
+    Properties show the state of the last awaited call. Specs must name code by reference (`module:function`); a command
+    adds the code that it names to the user's trust list. Use it from one event loop at a time; attach in each thread
+    that needs one.
 
     Raises:
         StoreError: If there is no Quarterdeck database.
@@ -233,28 +234,29 @@ class RemoteEngine(EngineLink):
         # A call that the thread of a dropped follower had queued in the loop.
         if follower is not self._follower:
             return
-        seq = self._state.seq + 1
+        first_seq = self._state.seq + 1
         try:
             fold(self._state, events)
         except CoreError as error:
             self._stop_following()
             self._fail(error)
             return
-        for index, (event, size_bytes) in enumerate(zip(events, sizes_bytes, strict=True), seq):
-            self._journal.texts.keep(index, event, size_bytes)
+        for seq, (event, size_bytes) in enumerate(zip(events, sizes_bytes, strict=True), first_seq):
+            self._journal.texts.keep(seq, event, size_bytes)
             if isinstance(event, CommandApplied) and event.command_id in self._outcomes:
-                _resolve(self._outcomes[event.command_id], Applied(index, event.summary, event.result))
+                _resolve(self._outcomes[event.command_id], Applied(seq, event.summary, event.result))
             elif isinstance(event, CommandRefused) and event.command_id in self._outcomes:
                 _resolve(self._outcomes[event.command_id], error=CommandRefusedError(event.code, event.reason))
             elif isinstance(event, RunFinished) and event.run_id in self._runs:
-                _resolve(self._runs.pop(event.run_id), summary_of(event, index))
-        self._bus.publish_events(seq, events)
+                _resolve(self._runs.pop(event.run_id), summary_of(event, seq))
+        self._bus.publish_events(first_seq, events)
 
     def handle_ticket(self, follower: "_Follower", ticket: int) -> None:
         """Wake the waiters for this ticket and earlier ones."""
         if follower is self._follower:
-            for _, future in (waiter for waiter in self._ticket_waiters if waiter[0] <= ticket):
-                _resolve(future, None)
+            for waiter_ticket, future in self._ticket_waiters:
+                if waiter_ticket <= ticket:
+                    _resolve(future, None)
             self._ticket_waiters = [waiter for waiter in self._ticket_waiters if waiter[0] > ticket]
 
     def handle_end(self, follower: "_Follower", error: Exception | None) -> None:

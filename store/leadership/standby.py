@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import anyio
 import anyio.to_thread
@@ -63,6 +64,13 @@ class Turn:
         self.lock.release()
 
 
+class _SilenceStart(NamedTuple):
+    """When a leader without any heartbeat was first noticed."""
+
+    token: int
+    at_s: float
+
+
 class Standby:
     """A waiting engine; made by `stand_by`."""
 
@@ -70,7 +78,7 @@ class Standby:
         self._files = files
         self._takeover_after_s = takeover_after_s
         self._registration = register_standby(files)
-        self._silence_start: tuple[int, float] | None = None
+        self._silence_start: _SilenceStart | None = None
         self._last_check_s = time.monotonic()
 
     async def wait_for_turn(self, on_check: Callable[[], None] = lambda: None) -> Turn:
@@ -120,11 +128,12 @@ class Standby:
         """Publish a heartbeat, and return a turn if the leader has hung for too long."""
         self._registration.beat()
         now_s = time.monotonic()
-        is_awake, self._last_check_s = now_s - self._last_check_s < _MAX_CHECK_GAP_S, now_s
+        was_suspended = now_s - self._last_check_s >= _MAX_CHECK_GAP_S
+        self._last_check_s = now_s
         if self._takeover_after_s is None:
             return None
         token, silent_s = self._read_silence(now_s)
-        if not is_awake or silent_s <= self._takeover_after_s:
+        if was_suspended or silent_s <= self._takeover_after_s:
             return None
         replacement = create_temporary(self._files.lock)
         descriptor = open_lock_file(replacement)
@@ -132,7 +141,7 @@ class Standby:
         return Turn(adopt_lock(descriptor), self._files.lock, deposed_token=token, replacement=replacement)
 
     def _read_silence(self, now_s: float) -> tuple[int, float]:
-        """The current token, and the age of the lock holder's last heartbeat, in seconds."""
+        """Return the current token, and the age of the lock holder's last heartbeat, in seconds."""
         try:
             with Reader(self._files.database) as reader:
                 engine = reader.engine()
@@ -141,13 +150,13 @@ class Standby:
         token = 0 if engine is None else engine.token
         if engine is not None and engine.heartbeat_ms is not None:
             self._silence_start = None
-            # A loop that hangs while the heartbeat goes on: its age at the last beat counts, not its age now.
+            # The loop may hang while a thread still beats: then what counts is how long it had hung at the last beat.
             loop_ms = 0 if engine.loop_ms is None else engine.loop_ms - engine.heartbeat_ms
             return token, max(engine.heartbeat_ms, loop_ms) / 1000
         # No heartbeat in this boot: silence counts from when it was first noticed, since its true start is unknown.
-        if self._silence_start is None or self._silence_start[0] != token:
-            self._silence_start = token, now_s
-        return token, now_s - self._silence_start[1]
+        if self._silence_start is None or self._silence_start.token != token:
+            self._silence_start = _SilenceStart(token, now_s)
+        return token, now_s - self._silence_start.at_s
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from engine.core.state import Agent, Run, State, Supervisor, Task, TaskStatus
 def has_work_left(state: State, subject: Subject, budget: Budget) -> bool:
     """Return whether agent tasks are certain to be left when the running attempts have ended."""
     if isinstance(subject, Agent | Supervisor):
-        # A person is asked only once there is more work for it (`before_start`).
+        # More work may always come. A person is asked only when it does (`before_start`), so not now.
         return budget.then != "ask"
     return any(_is_pending(state, task) for task in tasks_of(state, subject))
 

@@ -23,15 +23,13 @@ from engine.core.records.shared import drop, put
 from engine.core.records.values import stored_value
 from engine.core.state import MAX_DURATIONS, Agent, Attempt, State, Task, TaskStatus
 
-_DONE, _RUNNING, _WAITING = TaskStatus.DONE, TaskStatus.RUNNING, TaskStatus.WAITING
-
 
 def _attempt_started(state: State, event: events.AttemptStarted) -> None:
     task = state.tasks[event.task_id]
-    task.status = _RUNNING
+    task.status = TaskStatus.RUNNING
     task.yields_to = None
     task.attempts = event.attempt
-    # The number and the id of the state, not the equal ones of the event: that saves memory with many tasks.
+    # The time and the id that the state holds, not the equal ones of the event: that saves memory with many tasks.
     agent_id, at_ms = event.agent_id, state.at_ms
     attempt = task.attempt = Attempt(
         number=event.attempt, agent_id=agent_id, generation=event.generation, started_ms=at_ms, since_ms=at_ms
@@ -59,13 +57,13 @@ def _attempt_resumed(state: State, event: events.AttemptResumed) -> None:
     agent = state.agents[event.agent_id]
     agent.parked.pop(task.id, None)
     attempt.parked_for, attempt.until_ms = None, None
-    attempt.parked, goes_on = False, attempt.wants_slot
-    attempt.wants_slot = False
+    has_waited_for_slot = attempt.wants_slot
+    attempt.parked = attempt.wants_slot = False
     start_clock(state, task, attempt)
     attempt.owed = [key for key in attempt.owed if key not in event.call_keys]
     # An attempt that still waits resumes only to migrate (or did, until a stronger reason to stop came): the new code
     # repeats the calls that it waits for.
-    if attempt.stopping == "migrate" or (attempt.waits and not goes_on):
+    if attempt.stopping == "migrate" or (attempt.waits and not has_waited_for_slot):
         attempt.owed = []
         attempt.waits = {}
     slots.begin(state, agent, task, attempt, state.queues[back_queue(agent.id)])
@@ -151,11 +149,12 @@ def _end_attempt(state: State, task: Task, *, stuck: bool = False) -> Agent | No
         task.attempt = None
         return None
     agent = state.agents[attempt.agent_id]
-    run.at_work -= not attempt.parked
     run.since_ms -= attempt.since_ms
     if attempt.parked:
         slots.stop_waiting_for_slot(state, task)
         del agent.parked[task.id]
+    else:
+        run.at_work -= 1
     task.attempt = None
     if task.yields_to is not None:
         _release_claim(state, task)
@@ -173,7 +172,7 @@ def _end_attempt(state: State, task: Task, *, stuck: bool = False) -> Agent | No
 
 
 def _count_stuck_thread(state: State, agent: Agent, task: Task) -> None:
-    """Count a thread that still runs after the end of its attempt."""
+    """Count a thread that did not return when its attempt ended or migrated; it keeps a slot busy."""
     agent.stuck += 1
     agent.stuck_since.setdefault(task.id, state.at_ms)
 
@@ -204,7 +203,7 @@ def _attempt_done(state: State, event: events.AttemptDone) -> None:
     task.output = stored_value(event.output, state.seq, "output")
     if event.said or task.said:
         task.said = utterances(state, task, event.said)
-    end(state, task, _DONE)
+    end(state, task, TaskStatus.DONE)
 
 
 def _attempt_failed(state: State, event: events.AttemptFailed) -> None:
@@ -219,7 +218,7 @@ def _attempt_failed(state: State, event: events.AttemptFailed) -> None:
         count_end(state, task, agent, failed=1)
         agent.last_error = event.error
     charge(state, task, agent, event.usage)
-    task.status = _WAITING
+    task.status = TaskStatus.WAITING
     task.error = event.error
     if event.agent_id is not None and event.agent_id not in task.failed_on:
         task.failed_on = (*task.failed_on, event.agent_id)
@@ -233,7 +232,7 @@ def _attempt_cancelled(state: State, event: events.AttemptCancelled) -> None:
         record_for_update(state, task, agent).cancelled += 1
     charge(state, task, agent, event.usage)
     if event.requeued:
-        task.status = _WAITING
+        task.status = TaskStatus.WAITING
         if event.restarted:
             restart_task(state, task, event.attempt)
         return
@@ -249,7 +248,7 @@ def _attempt_set_aside(state: State, event: events.AttemptSetAside) -> None:
     charge(state, task, agent, event.usage)
     if event.partial is not None:
         task.output = stored_value(event.partial, state.seq, "partial")
-    task.status = _WAITING
+    task.status = TaskStatus.WAITING
     enqueue(state, task, again=True)
 
 
@@ -265,6 +264,6 @@ def _attempt_preempted(state: State, event: events.AttemptPreempted) -> None:
 def _attempt_lost(state: State, event: events.AttemptLost) -> None:
     task = state.tasks[event.task_id]
     _end_attempt(state, task)
-    task.status = _WAITING
+    task.status = TaskStatus.WAITING
     if task.queue is not None:
         enqueue(state, task, again=True)

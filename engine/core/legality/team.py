@@ -92,24 +92,24 @@ def leaving_members_have_open_work(state: State) -> Iterator[str]:
     """A leaving agent has open work; tasks that another agent can do do not wait for it."""
     for supervisor in state.supervisors.values():
         if (supervisor.id in state.leaving) != (supervisor.leaving is not None):
-            yield f"{supervisor.id} is being removed, or not, and the state says otherwise"
+            yield f"{supervisor.id} and the list of leaving members disagree on whether it is being removed"
     for agent in state.agents.values():
         if (agent.id in state.leaving) != (agent.removing is not None):
-            yield f"{agent.id} is being removed, or not, and the state says otherwise"
+            yield f"{agent.id} and the list of leaving members disagree on whether it is being removed"
         elif agent.removing is not None:
-            own = list(own_tasks(state, agent))
-            if not (own or agent.running or agent.parked):
+            tasks = list(own_tasks(state, agent))
+            if not (tasks or agent.running or agent.parked):
                 yield f"{agent.id} is being removed, and nothing of its work is open"
-            for task in own if agent.removing != "drain" else ():
+            for task in tasks if agent.removing != "drain" else ():
                 if task.attempt is None and task.status is not TaskStatus.IN_DOUBT:
-                    yield f"{task.id} waits for {agent.id}, which gets nothing more to do"
+                    yield f"{task.id} waits for {agent.id}, which gets no more work"
 
 
 def circuits_close_by_themselves(state: State) -> Iterator[str]:
     """An open circuit has a timer, and a circuit that is not closed records its cooling time."""
     for agent in state.agents.values():
         if (agent.circuit == "open") != (f"circuit:{agent.id}" in state.timers):
-            yield f"{agent.id} has a circuit that is {agent.circuit}, and its timer says otherwise"
+            yield f"{agent.id} has a circuit that is {agent.circuit}, which does not fit its timer"
         if (agent.circuit == "closed") != (agent.cool_s is None):
             yield f"{agent.id} has a circuit that is {agent.circuit}, opened for {agent.cool_s} s"
 
@@ -126,7 +126,7 @@ def pools_are_as_large_as_they_should_be(state: State) -> Iterator[str]:
         if agent.max_concurrency != agent.size * spec.max_concurrency:
             yield f"{agent.id} has {agent.max_concurrency} slots with {agent.size} instances of {spec.max_concurrency}"
         if (agent.id in state.pools) != (spec.pool is not None):
-            yield f"{agent.id} is taken for what it is not: a pool, or none"
+            yield f"{agent.id} and the list of pools disagree on whether it is a pool"
 
 
 def queues_and_agents_agree(state: State) -> Iterator[str]:
@@ -134,7 +134,7 @@ def queues_and_agents_agree(state: State) -> Iterator[str]:
     served = {(key, agent_id) for key, queue in state.queues.items() for agent_id in queue.agents}
     for agent in state.agents.values():
         if agent.queues[:2] != [f"agent:{agent.id}", f"back:{agent.id}"] or len(set(agent.queues)) != len(agent.queues):
-            yield f"{agent.id} has not its own two queues, or one queue twice"
+            yield f"{agent.id} does not have its own two queues, or has one queue twice"
         for key in agent.queues:
             if (key, agent.id) not in served:
                 yield f"{agent.id} serves {key!a}, which does not know it"
@@ -157,13 +157,13 @@ def insights_are_those_of_agents(state: State) -> Iterator[str]:
     """Each insight is in the list of exactly its agent, within bounds."""
     listed = {insight_id: agent.id for agent in state.agents.values() for insight_id in agent.insights}
     if listed != {insight.id: insight.agent_id for insight in state.insights.values()}:
-        yield "what is remembered is not what agents remember"
+        yield "the insights are not those that agents list"
     for agent in state.agents.values():
         if len(agent.insights) > MAX_INSIGHTS or len(set(agent.insights)) != len(agent.insights):
             yield f"{agent.id} remembers more than an agent can"
     for insight in state.insights.values():
         if not 0 <= insight.importance <= 1:
-            yield f"{insight.id} is of an importance that nothing has"
+            yield f"{insight.id} has an importance outside of 0 to 1"
 
 
 def track_records_add_up(state: State) -> Iterator[str]:
@@ -180,4 +180,4 @@ def track_records_add_up(state: State) -> Iterator[str]:
             yield f"{agent.id} has a track record that comes to {usage}; it has used {agent.usage}"
         is_too_long = any(len(category) > MAX_LABEL_CHARS for category in records)
         if len(records) - ("" in records) > MAX_CATEGORIES or is_too_long:
-            yield f"{agent.id} has a track record of more categories than are kept, or of one that nothing can have"
+            yield f"{agent.id} has a track record with too many categories, or with one whose name is too long"

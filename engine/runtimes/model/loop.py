@@ -185,7 +185,8 @@ class ModelLoop:
         texts = await self._work.people.take_steers(turn, self._steers_taken[turn]) if self._takes_steers else []
         for text in texts:
             self._conversation.add_user_text(text)
-        self._steers_taken[turn] += bool(texts)
+        if texts:
+            self._steers_taken[turn] += 1
         return bool(texts)
 
     def _cut_short(self, now: bool) -> None:

@@ -154,9 +154,6 @@ def answer_now(state: State, followup: AnswerNow, ctx: DecisionContext) -> list[
     return [call_answered(task, task.attempt, followup.call_key)]
 
 
-_FAILED, _CANCELLED, _SKIPPED = TaskStatus.FAILED, TaskStatus.CANCELLED, TaskStatus.SKIPPED
-
-
 def check_group(state: State, followup: CheckGroup, ctx: DecisionContext) -> list[Event]:
     """End a group when all its nodes have ended."""
     group = state.tasks.get(followup.task_id)
@@ -175,15 +172,15 @@ def check_group(state: State, followup: CheckGroup, ctx: DecisionContext) -> lis
 def _status(state: State, group: Task, source: Task | None) -> tuple[TaskStatus, str | None]:
     exceeded = exceeded_by(state, group)
     if exceeded is not None:
-        return _FAILED, exceeded
+        return TaskStatus.FAILED, exceeded
     if is_cancelled(state, group):
-        return _CANCELLED, why_cancelled(state, group)
+        return TaskStatus.CANCELLED, why_cancelled(state, group)
     if group.error is not None:
-        return _FAILED, group.error
+        return TaskStatus.FAILED, group.error
     nodes = [state.tasks[task_id] for task_id in group.children]
-    failed = next((node for node in nodes if node.status is _FAILED and not lets_pass(node)), None)
+    failed = next((node for node in nodes if node.status is TaskStatus.FAILED and not lets_pass(node)), None)
     if failed is not None:
-        return _FAILED, f"{failed.title}: {failed.error}"
+        return TaskStatus.FAILED, f"{failed.title}: {failed.error}"
     if source is not None or not nodes:
         return TaskStatus.DONE, None
     return _missing_output(state, group, nodes)
@@ -195,16 +192,20 @@ def _missing_output(state: State, group: Task, nodes: Sequence[Task]) -> tuple[T
     missed = [
         node
         for node in nodes
-        if node.status in (_FAILED, _SKIPPED) and lets_pass(node) and node.kind in ("agent", "group")
+        if node.status in (TaskStatus.FAILED, TaskStatus.SKIPPED)
+        and lets_pass(node)
+        and node.kind in ("agent", "group")
     ]
     if outcome in missed:
-        return _SKIPPED, f"{outcome.title}: {outcome.error}"
+        return TaskStatus.SKIPPED, f"{outcome.title}: {outcome.error}"
     if missed:
-        return _SKIPPED, f"{missed[-1].title}: {missed[-1].error}"
-    cancelled = next((node for node in nodes if node.status is _CANCELLED), None)
+        return TaskStatus.SKIPPED, f"{missed[-1].title}: {missed[-1].error}"
+    cancelled = next((node for node in nodes if node.status is TaskStatus.CANCELLED), None)
     if cancelled is not None:
-        return _CANCELLED, cancelled.error or "cancelled"
-    return _SKIPPED, next((node.error for node in nodes if node.passed_by and node.error), "nothing of it was done")
+        return TaskStatus.CANCELLED, cancelled.error or "cancelled"
+    return TaskStatus.SKIPPED, next(
+        (node.error for node in nodes if node.passed_by and node.error), "nothing of it was done"
+    )
 
 
 def _source(state: State, group: Task, nodes: Sequence[Task]) -> Task | None:
@@ -214,7 +215,7 @@ def _source(state: State, group: Task, nodes: Sequence[Task]) -> Task | None:
     sources = {} if outcome is None else _sources(state, outcome)
     if len(sources) == 1:
         return next(iter(sources.values()))
-    if outcome is not None and outcome.status in (_FAILED, _SKIPPED) and not outcome.passed_by:
+    if outcome is not None and outcome.status in (TaskStatus.FAILED, TaskStatus.SKIPPED) and not outcome.passed_by:
         return None
     return done[-1] if done else None
 

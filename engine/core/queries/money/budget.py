@@ -163,7 +163,8 @@ def time_at_work(state: State, subject: Subject, now_ms: int) -> tuple[int, int]
     time_ms = 0
     for task in front:
         if task.attempt is not None and task.attempt.agent_id is not None:
-            count += not task.attempt.parked
+            if not task.attempt.parked:
+                count += 1
             time_ms += task.attempt.at_work_ms(now_ms)
         front += [state.tasks[child] for child in task.children]
     return count, time_ms
