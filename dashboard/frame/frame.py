@@ -15,18 +15,10 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from dashboard import dialogs
-from dashboard.actions import (
-    BY_KEY,
-    BY_NAME,
-    InvalidCommandLine,
-    bindings,
-    completions,
-    help_lines,
-    hint,
-    key_of,
-    parse_line,
-)
+from dashboard.actions import BY_KEY, BY_NAME, bindings, key_of
 from dashboard.actions.action import CommandLine
+from dashboard.actions.command_line import InvalidCommandLine, completions, hint, parse_line
+from dashboard.actions.help import help_lines
 from dashboard.deck.live_screen import LiveScreen, is_on_top, replay_keys, set_breakpoints
 from dashboard.deck.places import tabs
 from dashboard.frame.finding import RowFilter, WordSearch

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.actions import WORDS, parse_line
+from dashboard.actions import WORDS
+from dashboard.actions.command_line import parse_line
 from dashboard.dialogs.dialog import Dialog
 from dashboard.frame.frame import Frame
 from engine.core.commands import AddSupervisor, SupervisorSpec, SwapAgent

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dashboard.actions import completions
+from dashboard.actions.command_line import completions
 from dashboard.views.agents import ORDERS as AGENT_ORDERS
 from dashboard.views.agents import agents
 from dashboard.views.changes.swaps import candidate_line, describe_work

@@ -4,7 +4,9 @@ import ast
 from collections import Counter
 from pathlib import Path
 
-from dashboard.actions import ACTIONS, BY_NAME, WORDS, help_lines, hint
+from dashboard.actions import ACTIONS, BY_NAME, WORDS
+from dashboard.actions.command_line import hint
+from dashboard.actions.help import help_lines
 from dashboard.actions.team import _describe_stopped
 from dashboard.deck.places import keys, pages, places, screen_class_of, tabs
 from dashboard.frame.frame import overridden_keys

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from dashboard.actions import WORDS, InvalidCommandLine, completions, parse_line
+from dashboard.actions import WORDS
+from dashboard.actions.command_line import InvalidCommandLine, completions, parse_line
 from dashboard.views.changes.outcomes import describe_outcome
 from dashboard.views.changes.targets import find_target, receiver, supervisor_behind
 from dashboard.views.facts.spec_fields import spec_changes

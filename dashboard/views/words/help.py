@@ -1,4 +1,4 @@
-"""The parts of the help that do not come from actions: navigation keys and glyphs."""
+"""The parts of the help that do not come from actions: navigation keys, glyphs. `help_lines` puts all together."""
 
 MOVES = (
     ("1 – 9, 0", "go to a screen"),
