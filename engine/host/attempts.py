@@ -131,9 +131,9 @@ class Attempts:
             case ResumeAttempt():
                 work.slot.resumed()
             case TellAnswer():
-                work.people.accept_answer(effect.key)
+                work.questions.accept_answer(effect.key)
             case TellSteer():
-                work.people.notify_steer(now=effect.now)
+                work.steering.notify_steer(now=effect.now)
 
     async def _run(self, work: Work) -> None:
         signal: AttemptEnd | None = None

@@ -101,7 +101,7 @@ class SimulatedRuntime:
         world = self._world
         task, _, draw, mishap = await world.open_attempt(work, "", list(MISHAPS))
         early = draw.random() < 0.5
-        await work.people.load_steers()
+        await work.steering.load_steers()
         scene = Scene(world, work, Context(work, task, {}), draw, self._longest_s, world.plan.has_user_team)
         scene = replace(scene, context=Context(work, task, {"send": _tool(scene)}))
         if mishap is None or not early:
@@ -231,7 +231,7 @@ async def _send_if_allowed(scene: Scene) -> None:
     tool = scene.draw.choice(["send", "delete"])
     try:
         with scene.world.open_question(scene.work):
-            await scene.work.people.approve(tool, ["it"], "always", due_s=scene.draw.choice([None, 900.0]))
+            await scene.work.questions.approve(tool, ["it"], "always", due_s=scene.draw.choice([None, 900.0]))
     except ToolRejected:
         scene.world.check_decision(scene.work, tool, allows=False)
     else:

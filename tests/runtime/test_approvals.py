@@ -30,7 +30,7 @@ def afresh() -> None:
 
 async def sends(task: Any, ctx: Any) -> str:
     try:
-        await ctx._work.people.approve("send", HELD["arguments"], HELD["rule"], due_s=HELD["due_s"])
+        await ctx._work.questions.approve("send", HELD["arguments"], HELD["rule"], due_s=HELD["due_s"])
     except ToolRejected as rejected:
         return str(rejected)
     return "sent"

@@ -94,7 +94,7 @@ async def test_work_that_comes_to_a_question_makes_way_before_it_is_asked(engine
         desk.begun.set()
         if task.request != "urgent":
             await desk.gate.wait()
-            await ctx._work.people.approve("send", {}, "always")
+            await ctx._work.questions.approve("send", {}, "always")
         return str(task.request)
 
     async with engine(AgentSpec(name="desk", run=work)) as running:

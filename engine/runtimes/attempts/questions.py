@@ -1,11 +1,11 @@
-"""Questions of an attempt to people, and messages of people to it (steering).
+"""Questions of an attempt to people: what its code asks, and approvals of calls.
 
 A question has a key like a step: a later attempt that asks under the same key finds the open question or its answer.
 While it waits, the attempt holds no slot. See docs/reference/function-agents.md.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TypedDict
 
 from engine.core.decide.people.asking import (
@@ -19,7 +19,7 @@ from engine.core.decide.people.asking import (
 )
 from engine.core.records.records import JsonValue
 from engine.core.records.values import StoredValue, as_text, preview
-from engine.core.signals import AskGivenUp, PersonAsked, PersonKind, StepFinished
+from engine.core.signals import AskGivenUp, PersonAsked, PersonKind
 from engine.core.specs.guard import describe_guard
 from engine.core.state import Grant, ParkedFor
 from engine.core.validation.bounds import MAX_DURATION_S
@@ -36,9 +36,6 @@ LONGEST_QUESTION = 2_000
 FOUR_OPTIONS = [ALLOW_ONCE, ALLOW_ALWAYS, REJECT_ONCE, REJECT_ALWAYS]
 MOST_OPTIONS = 20
 OPTION_CHARACTERS = 200
-
-STEERED = "steered:"
-"""Prefix of the keys of steps that took messages; the number of the turn follows."""
 
 
 class Question(TypedDict):
@@ -71,22 +68,22 @@ def checked_question(question: str, options: list[str], default: str | None, due
     return Question(question=question, options=options, default=default, due_s=due_s)
 
 
-class PeopleLine:
-    """Communication between an attempt and people."""
+def approval_question(agent: str, tool: str, arguments: JsonValue) -> str:
+    """Return the question whether an agent may call a tool, with the beginning of the arguments.
 
-    on_steer: Callable[[bool], None] | None = None
-    """Called when a message arrives; True means that the turn is to be cut short for it."""
+    The inbox shows them whole (`dashboard/views/drawing/call_lines.py`).
+    """
+    return f"{agent} wants to call {tool} with {preview(json.dumps(arguments, ensure_ascii=False), 300)}"
+
+
+class AttemptQuestions:
+    """The questions of one attempt."""
 
     def __init__(self, attempt: Attempt, slot: AttemptSlot) -> None:
         self._attempt = attempt
         self._slot = slot
         self._effect = attempt.effect
-        self._taken_steer_ids: set[str] = set()
-        """Ids of messages that its turns have taken."""
-        self._recorded_steers: dict[str, list[str]] = {}
-        """Messages that turns of earlier attempts have taken, by the keys of their steps."""
-        self._turns = 0
-        self._questions: dict[str, Pending[StoredValue]] = {}
+        self._pending: dict[str, Pending[StoredValue]] = {}
         """Open questions, by key."""
 
     async def ask(
@@ -120,7 +117,7 @@ class PeopleLine:
             return as_text(await attempt.recorded(key))
         attempt.raise_if_stopping()  # the core ignores the question then, so the wait would never end
         pending: Pending[StoredValue] = attempt.open_wait()
-        attempt.stoppable_waits[id(pending)] = self._questions[key] = pending
+        attempt.stoppable_waits[id(pending)] = self._pending[key] = pending
         until_ms = None if due_s is None else attempt.now_ms() + round(due_s * 1000)
         signal = PersonAsked(
             **of_attempt(self._effect),
@@ -147,7 +144,7 @@ class PeopleLine:
                     attempt.services.signal(AskGivenUp(**of_attempt(self._effect), key=key))
                 raise
             finally:
-                del attempt.stoppable_waits[id(pending)], self._questions[key]
+                del attempt.stoppable_waits[id(pending)], self._pending[key]
         return as_text(await attempt.services.text(answer))
 
     def has_asked(self, key: str) -> bool:
@@ -201,7 +198,6 @@ class PeopleLine:
         key = self._attempt.key(f"{APPROVE}{tool}", arguments)
         if rule in (None, "never"):
             return
-        name = self._effect.agent
         if rule != "always" and is_exact and not await requires_approval(rule, arguments):
             return
         is_allowed = await self.granted(tool)
@@ -213,7 +209,7 @@ class PeopleLine:
             because = "" if rule == "always" else f" ({describe_guard(rule)})"
             answer = await self.ask(
                 key,
-                f"{name} wants to call {tool} with {preview(json.dumps(shown_args, ensure_ascii=False), 300)}{because}",
+                f"{approval_question(self._effect.agent, tool, shown_args)}{because}",
                 [ALLOW_ONCE, REJECT_ONCE] if has_secret else FOUR_OPTIONS,
                 REJECT_ONCE if due_s is not None else None,
                 due_s,
@@ -226,85 +222,6 @@ class PeopleLine:
 
     def accept_answer(self, key: str) -> None:
         """Deliver the answer to a question, if there is one; called by the host."""
-        pending, task = self._questions.get(key), self._attempt.state.tasks.get(self._effect.task_id)
+        pending, task = self._pending.get(key), self._attempt.state.tasks.get(self._effect.task_id)
         if pending is not None and task is not None and key in task.steps:
             pending.put(task.steps[key])
-
-    async def take_steers(self, turn: int, again: int = 0) -> list[str]:
-        """Return the messages since the last turn, once it is on disk that this turn has taken them.
-
-        A later attempt gets the same messages at the same turn.
-
-        Args:
-            turn: Number of the turn that takes them.
-            again: How often the turn has taken messages before, because it was cut short for them.
-
-        Raises:
-            AttemptInterrupted: If the attempt is asked to stop meanwhile.
-        """
-        key = steers_key(turn, again)
-        if self._attempt.is_recorded(key):
-            return texts_of(await self._attempt.recorded(key))
-        step = None if self._has_later_steers(turn) else self._hearing(key)
-        if step is None:
-            return []
-        await self._attempt.record(step)
-        return texts_of(step.output)
-
-    async def load_steers(self) -> None:
-        """Load the messages that earlier attempts have taken, so that `steers` can answer without waiting."""
-        for key in self._effect.steps:
-            if key.startswith(STEERED):
-                texts = self._recorded_steers.setdefault(steers_key(turn_of(key)), [])
-                texts += texts_of(await self._attempt.recorded(key))
-
-    def steers(self) -> list[str]:
-        """Return the messages since the last call; each call is a turn."""
-        self._turns += 1
-        key = f"{STEERED}{self._turns}"
-        if key in self._recorded_steers:
-            return list(self._recorded_steers[key])
-        step = None if self._attempt.over or self._has_later_steers(self._turns) else self._hearing(key)
-        if step is None:
-            return []
-        self._attempt.services.signal(step)  # before the code can report anything that follows from the messages
-        return texts_of(step.output)
-
-    def notify_steer(self, *, now: bool) -> None:
-        """Tell the runtime that a message waits; called by the host."""
-        if self.on_steer is not None and not self._attempt.over:
-            self.on_steer(now)
-
-    def _has_later_steers(self, turn: int) -> bool:
-        """Return whether a later turn of an earlier attempt took messages; then those that wait now came after it."""
-        return any(turn_of(key) > turn for key in self._effect.steps if key.startswith(STEERED))
-
-    def _hearing(self, key: str) -> StepFinished | None:
-        """Return the step that takes the waiting messages; None if there are none."""
-        task = self._attempt.state.tasks.get(self._effect.task_id)
-        waiting = (
-            {}
-            if task is None
-            else {steer_id: text for steer_id, text in task.steers.items() if steer_id not in self._taken_steer_ids}
-        )
-        if not waiting:
-            return None
-        self._taken_steer_ids.update(waiting)
-        return StepFinished(
-            **of_attempt(self._effect), name="steered", key=key, output=[*waiting.values()], steers=[*waiting]
-        )
-
-
-def steers_key(turn: int, again: int = 0) -> str:
-    """Return the key of the step with which a turn takes messages; `again` counts earlier takes of the turn."""
-    return f"{STEERED}{turn}.{again}" if again else f"{STEERED}{turn}"
-
-
-def turn_of(key: str) -> int:
-    """Return the number of the turn in the key of such a step."""
-    return int(key[len(STEERED) :].partition(".")[0])
-
-
-def texts_of(value: JsonValue) -> list[str]:
-    """Return the texts of a step that took messages."""
-    return [str(text) for text in value] if isinstance(value, list) else []

@@ -21,9 +21,10 @@ from engine.runtimes.attempts.attempt_limits import AttemptLimits
 from engine.runtimes.attempts.attempt_slot import AttemptSlot
 from engine.runtimes.attempts.delegations import AttemptDelegations
 from engine.runtimes.attempts.model_calls import ModelCalls
-from engine.runtimes.attempts.people import PeopleLine
+from engine.runtimes.attempts.questions import AttemptQuestions
 from engine.runtimes.attempts.remembering import AttemptMemory
 from engine.runtimes.attempts.services import of_attempt
+from engine.runtimes.attempts.steering import AttemptSteering
 from engine.runtimes.functions.task import Task, TaskInput, with_earlier_results
 from engine.runtimes.values import copy_json, json_value, one_line, shown_input
 
@@ -51,7 +52,8 @@ class Work:
         self.live = attempt.live
         self.slot = AttemptSlot(attempt)
         self.models = ModelCalls(attempt, self.slot)
-        self.people = PeopleLine(attempt, self.slot)
+        self.questions = AttemptQuestions(attempt, self.slot)
+        self.steering = AttemptSteering(attempt)
         self.memory = AttemptMemory(attempt)
         self.delegations = AttemptDelegations(attempt, self.slot)
         self.limits = AttemptLimits(attempt, self.slot, spec)

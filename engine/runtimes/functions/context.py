@@ -21,7 +21,7 @@ from engine.core.records.records import Json, JsonValue
 from engine.core.validation.bounds import MAX_DURATION_S
 from engine.errors import AttemptOver, BlocksLoop, DelegationFailed, EngineError, WrongLoop
 from engine.runtimes.attempts.delegations import DelegationResult
-from engine.runtimes.attempts.people import checked_question
+from engine.runtimes.attempts.questions import checked_question
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.task import Task
 from engine.runtimes.toolbox.calling import ToolError, call_user_code
@@ -194,7 +194,7 @@ class Context:
         question = _text("ask", "question", question)
         choices = [_text("ask", "an option", option) for option in options]
         question_fields = checked_question(question, choices, default, due_s)
-        return await work.people.ask(work.attempt.key("ask", [question, *choices]), **question_fields)
+        return await work.questions.ask(work.attempt.key("ask", [question, *choices]), **question_fields)
 
     async def remember(self, text: str, tags: Iterable[str] = (), importance: float = 0.5) -> str:
         """Store an insight for this agent's later work, and return its id; `recall` finds it by words and tags.
@@ -222,7 +222,7 @@ class Context:
     def steers(self) -> list[str]:
         """Return messages of people to this task since the last call; a rerun gets the same messages."""
         self._work.attempt.raise_if_stopping()
-        return self._work.people.steers()
+        return self._work.steering.steers()
 
     def emit(self, text: str) -> None:
         """Show output while it is produced. It becomes the partial result if the attempt is stopped."""

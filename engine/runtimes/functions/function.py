@@ -74,7 +74,7 @@ class FunctionRuntime:
         """Call the function."""
         reporter.set(work.live.progress)
         if self._takes_context:
-            await work.people.load_steers()
+            await work.steering.load_steers()
             context = Context(work, await work.task(), self._tools, self._kit)
             args: Any = context.task, BlockingContext(context, current_token()) if self._in_thread else context
         else:

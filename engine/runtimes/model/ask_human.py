@@ -4,7 +4,7 @@ from typing_extensions import override
 
 from engine.core.records.records import JsonValue
 from engine.models.records import ToolSchema
-from engine.runtimes.attempts.people import checked_question
+from engine.runtimes.attempts.questions import checked_question
 from engine.runtimes.model.builtin_tools import BuiltinTool, CallRefused, CallResult, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema
 
@@ -31,4 +31,4 @@ class AskHuman(BuiltinTool):
             question_fields = checked_question(question, options, None, None)
         except ValueError as wrong:
             raise CallRefused(str(wrong).removeprefix("ctx.ask: ")) from wrong
-        return CallResult(await self._work.people.ask(key, **question_fields))
+        return CallResult(await self._work.questions.ask(key, **question_fields))

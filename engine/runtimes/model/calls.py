@@ -133,7 +133,7 @@ class Calls:
         if tool is None and self.workers is not None and self._work.delegations.has_delegated(key):
             # The tool was renamed since.
             tool = next((candidate for candidate in self._builtin.values() if candidate.name == call.name), None)
-        if tool is None and not is_recorded and self._work.people.has_asked(key):
+        if tool is None and not is_recorded and self._work.questions.has_asked(key):
             tool = AskHuman(self._work)  # an earlier attempt asked a person; the answer is the result
         if tool is not None and isinstance(arguments, dict) and (tool.runs_last or not is_recorded):
             return lambda: tool.answer(call.name, arguments, key)

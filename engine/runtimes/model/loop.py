@@ -15,7 +15,7 @@ from engine.core.records.records import JsonValue
 from engine.core.records.values import as_text
 from engine.core.signals import StepFinished
 from engine.models.records import Call, Message, ModelAnswer, ModelError, ToolSchema
-from engine.runtimes.attempts.people import steers_key
+from engine.runtimes.attempts.steering import steers_key
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.model.builtin_tools import CallResult
 from engine.runtimes.model.calls import Calls
@@ -71,7 +71,7 @@ class ModelLoop:
         self._extra_instructions = extra_instructions
         self._takes_steers = text is None
         if text is None:
-            self._work.people.on_steer = self._cut_short
+            self._work.steering.on_steer = self._cut_short
             await self._add_earlier_messages()
         self._conversation.begin(as_text(await self._work.value()) if text is None else text)
         try:
@@ -182,7 +182,7 @@ class ModelLoop:
 
     async def _add_steers(self, turn: int) -> bool:
         """Add new messages of people; return whether there were any."""
-        texts = await self._work.people.take_steers(turn, self._steers_taken[turn]) if self._takes_steers else []
+        texts = await self._work.steering.take_steers(turn, self._steers_taken[turn]) if self._takes_steers else []
         for text in texts:
             self._conversation.add_user_text(text)
         if texts:

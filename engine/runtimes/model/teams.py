@@ -14,7 +14,7 @@ from engine.core.records.records import JsonValue
 from engine.core.records.values import as_text
 from engine.errors import DelegationFailed
 from engine.host.built_in.joins import Result, concat
-from engine.runtimes.attempts.people import steers_key
+from engine.runtimes.attempts.steering import steers_key
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.task import TaskInput, with_earlier_results
 from engine.runtimes.model.calls import run_concurrently
@@ -190,7 +190,7 @@ class _SteerListener:
         self._turn += 1
         if not self._work.attempt.is_recorded(steers_key(self._turn)) and was_sent(text):
             return text
-        steers = await self._work.people.take_steers(self._turn)
+        steers = await self._work.steering.take_steers(self._turn)
         return "\n\n".join([text, *(f"A person says: {steer}" for steer in steers)])
 
 

@@ -19,7 +19,7 @@ from engine.core.records.records import JsonValue
 from engine.core.specs.approval import PLAIN
 from engine.errors import AttemptInterrupted, EngineError, NotShown
 from engine.host.built_in.guards import requires_approval
-from engine.runtimes.attempts.people import FOUR_OPTIONS
+from engine.runtimes.attempts.questions import FOUR_OPTIONS
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.threads import Threads
 from engine.runtimes.programs.acp_calls import Change, SessionCalls
@@ -156,10 +156,10 @@ class AcpRequests:
         work, tool = self._work, str(detail["tool"])
         key = work.attempt.key(PERMISSION, [question, list(options), detail])
         try:
-            granted = None if tool in RUNS_PROGRAMS else await work.people.granted(tool)
+            granted = None if tool in RUNS_PROGRAMS else await work.questions.granted(tool)
             if granted is not None:
                 return ALLOW_ONCE if granted else REJECT_ONCE
-            return await work.people.ask(key, question, options, kind="permission", detail=detail)
+            return await work.questions.ask(key, question, options, kind="permission", detail=detail)
         except AttemptInterrupted:
             return ""
 

@@ -181,7 +181,7 @@ class AcpSession:
             self._group = group
             self._requests.open_terminals(group)
             group.start_soon(self._cut_turns, link)
-            self._work.people.on_steer = self._on_steer
+            self._work.steering.on_steer = self._on_steer
             try:
                 with self._turns_scope:
                     await self._turns(link, text)
@@ -234,7 +234,7 @@ class AcpSession:
         while text:
             self._is_cut = False
             await self._turn(link, session_id, text)
-            text = "\n\n".join(self._work.people.steers()) or await self._repair()
+            text = "\n\n".join(self._work.steering.steers()) or await self._repair()
 
     async def _repair(self) -> str:
         """Return the prompt for another answer if the last message does not fit the output schema; else an empty text.

@@ -9,7 +9,7 @@ from anyio.abc import TaskGroup
 from engine.children.child import Child
 from engine.core.records.records import JsonValue
 from engine.errors import AttemptInterrupted, EngineError
-from engine.runtimes.attempts.people import STEERED, turn_of
+from engine.runtimes.attempts.steering import STEERED, turn_of
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.programs import lines
 from engine.runtimes.programs.attempt_program import AttemptProgram
@@ -89,7 +89,7 @@ class JsonlConversation:
         await self._program.send(lines.encode("task", **fields, request=task.request, inputs=inputs, steps=steps))
         for text in await steers_before(work):
             await self._program.send(lines.encode("steer", text=text))
-        work.people.on_steer = lambda now: self._steered.set()
+        work.steering.on_steer = lambda now: self._steered.set()
         self._steered.set()  # messages may have arrived meanwhile
 
     async def cancel(self) -> None:
@@ -122,7 +122,7 @@ class JsonlConversation:
         while True:
             await self._steered.wait()
             self._steered = anyio.Event()
-            for text in self._work.people.steers():
+            for text in self._work.steering.steers():
                 await self._program.send(lines.encode("steer", text=text))
 
     async def _line(self) -> bytes:
@@ -188,7 +188,7 @@ class JsonlConversation:
         key = work.attempt.key("ask", [line.question, *options])
         due_s, default = (line.due_s, line.default) if line.due_s and line.default is not None else (None, None)
         with suppress(AttemptInterrupted):
-            answer = await work.people.ask(key, line.question, options, default, due_s)
+            answer = await work.questions.ask(key, line.question, options, default, due_s)
             await self._program.send(lines.encode("answer", id=line.id, answer=answer))
         self._open_questions -= 1
 
@@ -203,9 +203,9 @@ class JsonlConversation:
 
 async def steers_before(work: Work) -> list[str]:
     """Return the messages of people to earlier attempts of the task, in order."""
-    await work.people.load_steers()
+    await work.steering.load_steers()
     turns = [turn_of(key) for key in work.effect.steps if key.startswith(STEERED)]
-    return [text for _ in range(max(turns, default=0)) for text in work.people.steers()]
+    return [text for _ in range(max(turns, default=0)) for text in work.steering.steers()]
 
 
 def _name(key: str) -> str:

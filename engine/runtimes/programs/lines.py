@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from engine.core.records.records import JsonValue
-from engine.runtimes.attempts.people import MOST_OPTIONS, OPTION_CHARACTERS
+from engine.runtimes.attempts.questions import MOST_OPTIONS, OPTION_CHARACTERS
 
 
 class TextLine(Struct, tag_field="type", tag="text"):

@@ -120,7 +120,7 @@ async def wait_for_approval(
     if rule != "never":
         call = await value()
         tool = name if version is None else f"{name}#{version}"
-        await work.people.approve(tool, call.arguments, rule, is_exact=call.is_exact)
+        await work.questions.approve(tool, call.arguments, rule, is_exact=call.is_exact)
 
 
 @contextmanager

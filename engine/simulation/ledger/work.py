@@ -11,7 +11,7 @@ from engine.core.specs.check import Check, Joining, Takes
 from engine.core.specs.limits import Limits
 from engine.core.specs.spec import AgentSpec, FailurePolicy
 from engine.core.state import OF_ATTEMPTS, Escalation, Run, State, Task, TaskStatus
-from engine.runtimes.attempts.people import STEERED
+from engine.runtimes.attempts.steering import STEERED
 from engine.simulation.ledger import Ledger, make_entry
 
 

@@ -1,4 +1,4 @@
-"""Decides which tasks get a message (steer). A turn takes it as a recorded step (`runtimes.attempts.people`)."""
+"""Decides which tasks get a message (steer). A turn takes it as a recorded step (`runtimes.attempts.steering`)."""
 
 from engine.core.commands import Steer
 from engine.core.decisions.decision_context import DecisionContext
