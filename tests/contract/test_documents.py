@@ -97,7 +97,7 @@ def test_every_page_is_named_by_a_module_that_depends_on_it_and_no_other_page_is
 def test_every_kind_of_json_is_described_and_no_other() -> None:
     page = text_of(ROOT / "docs/reference/command-line.md").partition("## JSON")[2]
     written = "".join(text_of(path) for path in (ROOT / "dashboard/cli").rglob("*.py"))
-    kinds = re.findall(r'(?:"kind": |\.body\(|_announce\()"(\w+)"', written)
+    kinds = re.findall(r'(?:"kind": |\bemit\(\s*[\w.]+, |_announce\()"(\w+)"', written)
     told = [*re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE), *re.findall(r'"kind":"([\w|]+)"', page)]
 
     assert {kind for each in told for kind in each.split("|")} == {*kinds}
