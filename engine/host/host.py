@@ -243,14 +243,9 @@ class Host:
         id: str | None = None,
         run_id: str | None = None,
     ) -> Applied:
-        """Execute a command and return its outcome once that is on disk.
+        """Execute a command of this process, or of the agent of a run, and return its outcome once that is on disk.
 
-        Args:
-            command: The command.
-            sender: Sender to journal; by default this process and its program.
-            role: Role of the sender, to journal.
-            id: Idempotency key: a second command with the same id is not carried out.
-            run_id: The run whose agent gives the command.
+        A second command with the same `id` is not carried out; sender and role are journaled.
 
         Raises:
             CommandRefusedError: If it was refused; nothing has changed.

@@ -82,10 +82,6 @@ def _member(draw: Random, state: State) -> str:
     return draw.choice([_agent, _agent, _agent, _supervisor])(draw, state)
 
 
-def _swapped_agent(draw: Random, state: State) -> str:
-    return choose_name(draw, [f"@{agent.id}" for agent in state.agents.values() if agent.previous is not None])
-
-
 def _open_task(draw: Random, state: State) -> str:
     return choose_name(draw, [task.id for task in state.tasks.values() if task.kind == "agent" and not task.ended])
 
@@ -178,7 +174,9 @@ DRAW_BY_FIELD: dict[tuple[str, str], Callable[[Random, State], Any]] = {
     ("SwapAgent", "rollback_failures"): _choice(1, 2, 3),
     ("SwapAgent", "rollback_tasks"): _choice(3, 5, 10),
     ("SwapAgent", "generation"): _choice(None, 1, 2),
-    ("Rollback", "agent"): _swapped_agent,
+    ("Rollback", "agent"): lambda draw, state: choose_name(
+        draw, [f"@{agent.id}" for agent in state.agents.values() if agent.previous is not None]
+    ),
     ("Rollback", "mode"): _mode_choice("drain", "migrate", "abort"),
     ("RemoveMember", "mode"): _mode_choice("drain", "requeue", "abort"),
     ("ReplaceTeam", "mode"): _mode_choice("drain", "migrate", "requeue", "abort"),

@@ -236,18 +236,6 @@ def draw_settings(draw: Random, mode: str, members: Sequence[str]) -> dict[str, 
     return rule(draw, list(members))
 
 
-def _parallel(draw: Random, members: list[str]) -> dict[str, JsonValue]:
-    return {"need": draw.randint(1, len(members))}
-
-
-def _synthesis(draw: Random, members: list[str]) -> dict[str, JsonValue]:
-    return {"aggregator": draw.choice(members)}
-
-
-def _delegate(draw: Random, members: list[str]) -> dict[str, JsonValue]:
-    return {"lead": draw.choice(members)}
-
-
 def _map(draw: Random, members: list[str]) -> dict[str, JsonValue]:
     settings: dict[str, JsonValue] = {"join": draw.choice(["list", *AGGREGATIONS[:4]]), "optional": draw.random() < 0.4}
     if draw.random() < 0.5:
@@ -303,9 +291,9 @@ def _graph(draw: Random, members: list[str]) -> dict[str, JsonValue]:
 
 
 _SETTINGS: dict[str, Callable[[Random, list[str]], dict[str, JsonValue]]] = {
-    "parallel": _parallel,
-    "parallel_then_synthesis": _synthesis,
-    "delegate": _delegate,
+    "parallel": lambda draw, members: {"need": draw.randint(1, len(members))},
+    "parallel_then_synthesis": lambda draw, members: {"aggregator": draw.choice(members)},
+    "delegate": lambda draw, members: {"lead": draw.choice(members)},
     "map": _map,
     "sequential_with_validation": _validation,
     "iterative_refinement": _refinement,

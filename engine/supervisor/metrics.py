@@ -114,7 +114,7 @@ class SupervisionMetrics:
             hint = did_you_mean(get_close_matches(name, metric_names, n=1), ", ".join(metric_names))
             raise AttributeError(f"no metric {name!r}; {hint}")
         specialty = name.removesuffix(_RATE_SUFFIX)
-        return share(*self.by_specialty.get(_stem_of(specialty), (0, 0)))
+        return share(*self.by_specialty.get(phrase_key(specialty), (0, 0)))
 
 
 def metrics_of(state: State, supervisor: Supervisor) -> SupervisionMetrics:
@@ -143,11 +143,7 @@ def _count_by_specialty(state: State, agents: Iterable[Agent]) -> dict[str, tupl
     for agent in agents:
         spec = state.spec_of(agent)
         specialties = [*spec.specialties, *([spec.category] if spec.category else ())]
-        for key in {*map(_stem_of, specialties), *map(category_stem, specialties)}:
+        for key in {*map(phrase_key, specialties), *map(category_stem, specialties)}:
             done, failed = counts.get(key, (0, 0))
             counts[key] = (done + agent.done, failed + agent.failed)
     return counts
-
-
-def _stem_of(specialty: str) -> str:
-    return phrase_key(specialty)

@@ -191,10 +191,10 @@ class Acknowledge:
     command_id: str
     seq: int
     applied: bool
-    reason: str | None
-    code: str | None
-    result: dict[str, Any]
-    summary: str
+    reason: str | None = None
+    code: str | None = None
+    result: dict[str, Any] = field(default_factory=dict)
+    summary: str = ""
 
 
 @fact

@@ -337,13 +337,7 @@ def _state_imported(state: State, event: events.StateImported) -> list[Effect]:
 def _command_applied(state: State, event: events.CommandApplied) -> list[Effect]:
     return [
         effects.Acknowledge(
-            command_id=event.command_id,
-            seq=state.seq,
-            applied=True,
-            reason=None,
-            code=None,
-            result=dict(event.result),
-            summary=event.summary,
+            command_id=event.command_id, seq=state.seq, applied=True, result=dict(event.result), summary=event.summary
         )
     ]
 
@@ -351,13 +345,7 @@ def _command_applied(state: State, event: events.CommandApplied) -> list[Effect]
 def _command_refused(state: State, event: events.CommandRefused) -> list[Effect]:
     return [
         effects.Acknowledge(
-            command_id=event.command_id,
-            seq=state.seq,
-            applied=False,
-            reason=event.reason,
-            code=event.code,
-            result={},
-            summary="",
+            command_id=event.command_id, seq=state.seq, applied=False, reason=event.reason, code=event.code
         )
     ]
 

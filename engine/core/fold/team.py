@@ -66,13 +66,8 @@ def _supervisor_removed(state: State, event: events.SupervisorRemoved) -> None:
     mark_changed(state, supervisor)
 
 
-def _supervisor_paused(state: State, event: events.SupervisorPaused) -> None:
-    state.supervisors[event.supervisor_id].paused = True
-    mark_changed(state, state.supervisors[event.supervisor_id])
-
-
-def _supervisor_resumed(state: State, event: events.SupervisorResumed) -> None:
-    state.supervisors[event.supervisor_id].paused = False
+def _supervisor_paused(state: State, event: events.SupervisorPaused | events.SupervisorResumed) -> None:
+    state.supervisors[event.supervisor_id].paused = isinstance(event, events.SupervisorPaused)
     mark_changed(state, state.supervisors[event.supervisor_id])
 
 
@@ -141,13 +136,8 @@ def _agent_removed(state: State, event: events.AgentRemoved) -> None:
     forget_unused_specs(state)
 
 
-def _agent_paused(state: State, event: events.AgentPaused) -> None:
-    state.agents[event.agent_id].paused = True
-    refresh_agent(state, state.agents[event.agent_id])
-
-
-def _agent_resumed(state: State, event: events.AgentResumed) -> None:
-    state.agents[event.agent_id].paused = False
+def _agent_paused(state: State, event: events.AgentPaused | events.AgentResumed) -> None:
+    state.agents[event.agent_id].paused = isinstance(event, events.AgentPaused)
     refresh_agent(state, state.agents[event.agent_id])
 
 

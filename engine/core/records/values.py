@@ -6,7 +6,7 @@ state does not depend on how much agents write. See docs/reference/journal.md.
 
 import json
 from decimal import Decimal
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from engine.core.records.records import JsonValue, fact, tally
 
@@ -90,22 +90,17 @@ class Usage:
             tokens_in=_sum(self.tokens_in, other.tokens_in),
             tokens_out=_sum(self.tokens_out, other.tokens_out),
             tokens_cached=_sum(self.tokens_cached, other.tokens_cached),
-            cost_usd=_money(self.cost_usd, other.cost_usd),
+            cost_usd=_sum(self.cost_usd, other.cost_usd),
             time_ms=self.time_ms + other.time_ms,
             unpriced=self.unpriced or other.unpriced,
         )
 
 
 NO_USAGE = Usage()
+T = TypeVar("T", int, Decimal)
 
 
-def _sum(a: int | None, b: int | None) -> int | None:
-    if a is None:
-        return b
-    return a if b is None else a + b
-
-
-def _money(a: Decimal | None, b: Decimal | None) -> Decimal | None:
+def _sum(a: T | None, b: T | None) -> T | None:
     if a is None:
         return b
     return a if b is None else a + b

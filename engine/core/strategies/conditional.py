@@ -16,7 +16,7 @@ from engine.core.records.records import JsonValue
 from engine.core.specs.check import Check, Takes
 from engine.core.specs.guard import check_guard, checks_status
 from engine.core.strategies.layout import Layout
-from engine.core.strategies.settings import check_schema, check_unique, member, one_of, strings
+from engine.core.strategies.settings import as_list, check_schema, check_unique, member, one_of, strings
 from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring
 
 
@@ -32,7 +32,10 @@ class Conditional:
         schema = {"first": _first, "branches": _branches, "take": one_of("first", "all"), "then": _members}
         check_schema(self.name, settings, schema, members)
         named = [
-            name for branch in _list(settings.get("branches")) if isinstance(branch, dict) for name in _targets(branch)
+            name
+            for branch in as_list(settings.get("branches"))
+            if isinstance(branch, dict)
+            for name in _targets(branch)
         ]
         check_unique(f"settings of {self.name}", [settings.get("first"), *named, *strings(settings.get("then", []))])
 
@@ -40,7 +43,7 @@ class Conditional:
         """Return the first member, the check of its output, and every branch."""
         followers = strings(nodes.settings.get("then", []))
         first = _find_first(nodes, followers)
-        branches = _list(nodes.settings.get("branches")) or _branches_by_name(nodes, first, followers)
+        branches = as_list(nodes.settings.get("branches")) or _branches_by_name(nodes, first, followers)
         layout = Layout(nodes, {"take": "first", **nodes.settings, "branches": branches, "first": first})
         if not first:
             return layout.finished(None)
@@ -93,7 +96,7 @@ def _find_first(nodes: Nodes, followers: Sequence[str]) -> str:
     named = nodes.settings.get("first")
     if named:
         return str(named)
-    others = {name for branch in _list(nodes.settings.get("branches")) for name in _targets(branch)} | set(followers)
+    others = {name for branch in as_list(nodes.settings.get("branches")) for name in _targets(branch)} | set(followers)
     excluded = nodes.stopping | nodes.asked
     begun = [nodes.members[node] for node in (*nodes.running[::-1], *nodes.done[::-1]) if node not in excluded]
     return next((name for name in (*begun, *nodes.cast) if name and name not in others), "")
@@ -104,10 +107,6 @@ def _branches_by_name(nodes: Nodes, first: str, followers: Sequence[str]) -> lis
     others = [name for name in nodes.cast if name != first and name not in followers and name not in begun]
     # The longest name first: a name may be part of another, and the first guard that holds is taken.
     return [{"when": {"names": name}, "to": name} for name in sorted(others, key=len, reverse=True)]
-
-
-def _list(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []
 
 
 def _targets(branch: JsonValue) -> list[str]:

@@ -15,7 +15,15 @@ from engine.core.records.records import JsonValue
 from engine.core.specs.check import Check
 from engine.core.strategies.layout import Layout
 from engine.core.strategies.sequential_with_validation import MAX_RETURNS, REJECTS
-from engine.core.strategies.settings import check_schema, check_unique, members_of, strings, whole_number, words
+from engine.core.strategies.settings import (
+    as_list,
+    check_schema,
+    check_unique,
+    members_of,
+    strings,
+    whole_number,
+    words,
+)
 from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring
 
 
@@ -34,7 +42,7 @@ class HierarchicalReview:
 
     def wire(self, nodes: Nodes) -> Wiring:
         """Return one fan per level, each after the level below."""
-        levels = [strings(level) for level in _list(nodes.settings.get("levels"))] or [[name] for name in nodes.cast]
+        levels = [strings(level) for level in as_list(nodes.settings.get("levels"))] or [[name] for name in nodes.cast]
         named: JsonValue = [list(level) for level in levels]
         layout = Layout(nodes, {"returns": 0, "rejects": list(REJECTS), **nodes.settings, "levels": named})
         works: list[str] = []
@@ -48,7 +56,7 @@ class HierarchicalReview:
     def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
         """Repeat a level and the one below it, or let the next level begin."""
         number, tries = (int(part) for part in verdict.role.split(":")[1:])
-        levels = _list(nodes.settings["levels"])
+        levels = as_list(nodes.settings["levels"])
         named, named_below = strings(levels[number]), strings(levels[number - 1])
         members, below = nodes.left(named), nodes.left(named_below)
         if verdict.said.get("approved"):
@@ -110,10 +118,6 @@ def _last(nodes: Nodes, level: int) -> list[str]:
         if kind == "level" and int(numbers[0]) == level:
             tries.setdefault(int(numbers[1]), []).append(node)
     return tries[max(tries)] if tries else []
-
-
-def _list(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []
 
 
 def _levels(where: str, value: JsonValue, members: Sequence[str]) -> None:

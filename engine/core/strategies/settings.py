@@ -99,6 +99,11 @@ def check_unique(where: str, names: Iterable[JsonValue]) -> None:
         unique_names.append(name)
 
 
+def as_list(value: JsonValue) -> list[JsonValue]:
+    """Return a list as it is, and anything else as an empty one."""
+    return value if isinstance(value, list) else []
+
+
 def strings(value: JsonValue) -> list[str]:
     """Return a name or a list of names as a list."""
     return [str(item) for item in value] if isinstance(value, list) else [str(value)]

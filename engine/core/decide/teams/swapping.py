@@ -6,7 +6,7 @@ See docs/semantics/changes.md.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TypeGuard, TypeVar, get_args
+from typing import TypeVar, get_args
 
 from engine.core.commands import Rollback, RollbackAgents, SwapAgent, SwapAgents
 from engine.core.decide.people.trust import has_code, trust
@@ -123,13 +123,10 @@ def _check_expected_generation(agent: Agent, generation: int | None) -> None:
 
 def swap_mode(mode: str) -> SwapMode:
     """Return `mode` if it is a swap mode; raises Refused, with the modes, if it is not."""
-    if not _is_mode(mode):
-        raise Refused(f"no swap mode {mode!r}; there are {', '.join(MODES)}")
-    return mode
-
-
-def _is_mode(mode: str) -> TypeGuard[SwapMode]:
-    return mode in MODES
+    for known_mode in MODES:
+        if known_mode == mode:
+            return known_mode
+    raise Refused(f"no swap mode {mode!r}; there are {', '.join(MODES)}")
 
 
 def refusals(state: State, agent: Agent) -> list[str]:
