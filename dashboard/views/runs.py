@@ -164,10 +164,6 @@ COLUMNS: tuple[Column[RunRow, RunRank], ...] = (
     Column("OUTPUT", 16, grow=2, drop=5, shell_rank=0, meaning="the output of a run, or its state", cell=_output_cell),
     Column("ERROR", shell_rank=9, meaning="why it failed, or was cancelled", cell=_error_cell),
 )  # fmt: skip
-"""A narrow window drops TOKENS first, then AT, STRATEGY, PRI, TO, DUE, PROGRESS, OUTPUT, FAIL and ID.
-
-PRI and DUE are shown only if any run has a value for them.
-"""
 ORDERS, HEADS = orders_of(COLUMNS, _OLDEST), heads_of(COLUMNS)
 
 

@@ -182,10 +182,6 @@ COLUMNS: tuple[Column[TaskRow, TaskRank], ...] = (
            meaning="what models took for the task itself, in US dollars; – where no price is known",
            order=Order("cost", lambda state, task: (cost_rank(_usage(state, task)),), step=10)),
 )  # fmt: skip
-"""A narrow window drops SINCE first, then TRY, PRI, DUE, RUN, TOOK and AGENT.
-
-PRI, DUE and TRY are shown only if any task has a value for them.
-"""
 ORDERS, HEADS = orders_of(COLUMNS), heads_of(COLUMNS)
 
 
