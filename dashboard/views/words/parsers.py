@@ -1,4 +1,4 @@
-"""Parsers of typed input: durations, times, `key=value` settings, limits. Each error is one line."""
+"""Parsers of typed input: numbers, durations, times, `key=value` settings, limits. Each error is one line."""
 
 import json
 import re
@@ -89,15 +89,24 @@ def parse_deadline_s(text: str, now_ms: int) -> float | None:
     return round((due_ms - now_ms) / 1000, 3)
 
 
-def parse_priority(text: str) -> int:
-    """Return a priority; its range is checked with the command.
+def parse_number(text: str, noun: str, hint: str) -> int:
+    """Parse a whole number that is not negative; its range is checked with the command.
+
+    Args:
+        noun: What it is, such as `a priority`.
+        hint: The valid numbers, such as `1 to 9`.
 
     Raises:
-        Mistyped: If it is not a whole number.
+        Mistyped: If it is none.
     """
     if not (text.isascii() and text.isdigit()):
-        raise Mistyped(f"{text!r} is not a priority; write 0, the most urgent, to {LOWEST_PRIORITY}")
+        raise Mistyped(f"{text!r} is not {noun}; write {hint}")
     return int(text)
+
+
+def parse_priority(text: str) -> int:
+    """Parse a priority, as `parse_number` does."""
+    return parse_number(text, "a priority", f"0, the most urgent, to {LOWEST_PRIORITY}")
 
 
 class Seq(int):

@@ -120,11 +120,11 @@ _WORDS: dict[str, _Words] = {
         ),
     ),
 }
-"""By the type of the command, where its word is not the type, or its words are not all of its fields."""
+"""By the type of the command, where its word is not the type with `-`, or its words are not all of its fields."""
 
 
 def _subcommand_of(command: Any) -> Subcommand:
-    words = _WORDS.get(command.type) or _Words(command.type)
+    words = _WORDS.get(command.type) or _Words(command.type.replace("_", "-"))
     required = [field.name for field in fields(command) if field.required]
     optional = [field.name for field in fields(command) if not field.required and field.name not in _PYTHON_ONLY]
     arguments = [_parameter(command, path) for path in (required if words.arguments is None else words.arguments)]
