@@ -17,6 +17,7 @@ from dashboard.cli.printing.output import DONE, INTERRUPTED, OutputSettings, emi
 from dashboard.cli.printing.progress import ProgressLine
 from dashboard.cli.run import finish, submit
 from dashboard.cli.screen import has_terminal, open_dashboard, reopen_commands, say_how_to_reopen
+from dashboard.cli.sending import client_on
 from dashboard.cli.trust import allow, assign
 from dashboard.demo.library import FILES, MAX_FILES, FolderTaken, stdlib_folder
 from dashboard.engines.process import is_alive
@@ -172,4 +173,4 @@ def _run_to_watch(launched: Launched, *, looking: bool) -> str:
         return next(iter(state.runs))
     if looking and state.finished and not launched.started:
         return state.finished[-1].id
-    return submit(launched.db, Submit(request=REQUEST))[0]
+    return submit(client_on(launched.db), launched.db, Submit(request=REQUEST))[0]

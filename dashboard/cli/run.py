@@ -29,7 +29,7 @@ from dashboard.views.words.names import readable
 from engine.core.commands import Command, Submit
 from engine.core.queries.targets import find_supervisor, id_in
 from engine.reading.folding import fold_file
-from engine.supervisor.client import CommandReply
+from engine.supervisor.client import Client, CommandReply
 
 ANSWER_WITHIN_S = 10.0
 LARGEST_REQUEST_BYTES = 1_000_000
@@ -147,8 +147,7 @@ def finish(
             run_end = await_run(db, run_id, progress)
     except KeyboardInterrupt:
         progress.end()
-        stopped = f"stopped; run {run_id} continues with: quarterdeck engine --db {quote_path(db)}"
-        say(stopped if bound else still_running(run_id, db))
+        say(_way_back(run_id, db, bound=bound))
         return INTERRUPTED
     progress.end()
     return write_end(ctx, db, run_end, output)
@@ -180,37 +179,43 @@ def write_end(ctx: click.Context, db: Path, run_end: RunEnd, output: Path | None
 def _submit_and_report(
     ctx: click.Context, db: Path, command: Command, output: Path | None, *, detach: bool, bound: bool, follow: bool
 ) -> int:
-    run_id, outcome = submit(db, command)
-    if not detach:
-        follows = stream_run(db, run_id, as_json=is_json(ctx), quiet_until_now=False) if follow else None
-        return finish(ctx, db, run_id, output, bound=bound, follows=follows)
-    if not is_json(ctx):
-        say(f"submitted to team {team_in(db)}")
-    emit(ctx, "outcome", {**outcome_body(db, outcome), "run_id": run_id}, run_id)
-    return DONE
+    client = client_on(db)
+    try:
+        with no_interrupt_lost():  # one block, so that no moment after the sending is without the message
+            run_id, outcome = submit(client, db, command)
+            if not detach:
+                follows = stream_run(db, run_id, as_json=is_json(ctx), quiet_until_now=False) if follow else None
+                return finish(ctx, db, run_id, output, bound=bound, follows=follows)
+            if not is_json(ctx):
+                say(f"submitted to team {team_in(db)}")
+            emit(ctx, "outcome", {**outcome_body(db, outcome), "run_id": run_id}, run_id)
+            return DONE
+    except KeyboardInterrupt:
+        for command_id in client.sent:
+            # It may be in the inbox: wait a second for the outcome, which names the run.
+            interrupted_id = client.wait(command_id, 1.0).result.get("run_id")
+            if interrupted_id is None:
+                say(f"see its outcome: quarterdeck runs --db {quote_path(db)}")
+            elif end_of(db, str(interrupted_id)) is None:
+                say(_way_back(str(interrupted_id), db, bound=bound))
+        return INTERRUPTED
 
 
-def still_running(run_id: str, db: Path) -> str:
-    """Return the message for a caller that stops waiting."""
+def _way_back(run_id: str, db: Path, *, bound: bool) -> str:
+    """Return the message for a caller that stops waiting, whose engine may end with it."""
+    if bound:
+        return f"stopped; run {run_id} continues with: quarterdeck engine --db {quote_path(db)}"
     return f"still running: quarterdeck wait {run_id} --db {quote_path(db)}"
 
 
-def submit(db: Path, command: Command) -> tuple[str, CommandReply]:
+@no_interrupt_lost()
+def submit(client: Client, db: Path, command: Command) -> tuple[str, CommandReply]:
     """Submit a request to the engine of a database, and return the id of its run and the outcome.
 
     Raises:
         Failure: If it is refused, or no engine answers.
     """
-    command_id, client = "", client_on(db)
-    try:
-        with no_interrupt_lost():
-            command_id = client.send(command)
-            outcome = client.wait(command_id, ANSWER_WITHIN_S)
-    except KeyboardInterrupt:
-        # It may be in the inbox: wait a second for the outcome, which names the run.
-        run_id = client.wait(command_id, 1.0).result.get("run_id") if command_id else None
-        say(still_running(str(run_id), db) if run_id else f"see its outcome: quarterdeck runs --db {quote_path(db)}")
-        raise click.exceptions.Exit(INTERRUPTED) from None
+    outcome = client.perform(command, ANSWER_WITHIN_S)
     hint = f"it is queued, and begins when the engine answers: quarterdeck runs --db {quote_path(db)}"
     check_outcome(outcome, f"the engine did not answer within {ANSWER_WITHIN_S:.0f} s", hint)
     return str(outcome.result["run_id"]), outcome

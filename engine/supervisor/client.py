@@ -61,13 +61,17 @@ class Client:
         path: The database.
         sender: Name of the sender for the audit log; None means this process and its program.
         stop: Ends waiting for outcomes once it is set.
+
+    Attributes:
+        sent: The ids of its commands, also of those that an interruption left half sent, each with a seq before its
+            outcome.
     """
 
     def __init__(self, path: Source, *, sender: str | None = None, stop: threading.Event | None = None) -> None:
         self.path = path
         self._sender = sender or sender_of()
         self._stop = stop or threading.Event()
-        self._sent: dict[str, int] = {}
+        self.sent: dict[str, int] = {}
 
     def send(self, command: Command) -> str:
         """Put a command into the inbox and return its id; no engine has to be running.
@@ -86,8 +90,8 @@ class Client:
         with Reader(self.path) as reader:
             after_seq = reader.last_seq()
         rows = [command_row(command, self._sender) for command in commands]
+        self.sent.update({row.id: after_seq for row in rows})
         put_rows(self.path, rows)
-        self._sent.update({row.id: after_seq for row in rows})
         return [row.id for row in rows]
 
     def wait(self, command_id: str, timeout_s: float = 10.0) -> CommandReply:
@@ -97,7 +101,7 @@ class Client:
             command_id: What `send` returned.
             timeout_s: Maximum time to wait, in seconds; 0 does not wait.
         """
-        after_seq = self._sent.get(command_id, 0)
+        after_seq = self.sent.get(command_id, 0)
         try:
             outcome = self._outcome_after(after_seq, command_id)
             if outcome is None and timeout_s > 0:

@@ -1,5 +1,6 @@
 """Ctrl-C ends a command with 130 and without a traceback, wherever in its code it falls."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -68,6 +69,27 @@ def test_ctrl_c_within_a_lock_is_no_defect_and_leaves_nobody_waiting_for_that_lo
 
     assert ended.returncode == 130, ended.stderr
     assert ended.stderr == "" or ended.stderr.startswith("still running: quarterdeck wait r")
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        ("InboxClient.__exit__", ()),
+        ("Client.wait", ()),
+        ("check_outcome", ()),
+        ("finish", ()),
+        ("ProgressLine.__init__", ()),
+        ("emit", ("--detach",)),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_ctrl_c_at_any_moment_after_a_request_was_sent_says_how_to_come_back(
+    engine: Detached, function: str, words: tuple[str, ...]
+) -> None:
+    ended = pressed(engine.db, function, 1, "run", "hello", *words)
+
+    assert ended.returncode == 130
+    assert re.fullmatch(rf"still running: quarterdeck wait r\d+ --db {engine.db}", ended.stderr.splitlines()[-1])
 
 
 # The fifth is that of the reader that has found the outcome of the command; where the first look finds it already, that
