@@ -19,13 +19,11 @@ from engine.core.state import State, TaskStatus
 from engine.host.built_in.joins import Result, join
 from engine.reading.texts import walk
 from engine.simulation.ledger import ENDS, Ledger
+from engine.simulation.ledger.agents import MemoryLedger, ModelLedger, TrackRecordLedger
 from engine.simulation.ledger.attempts import WorkLedger
 from engine.simulation.ledger.failures import FailureLedger
-from engine.simulation.ledger.memory import MemoryLedger
-from engine.simulation.ledger.models import ModelLedger
 from engine.simulation.ledger.spending import SpendingLedger
 from engine.simulation.ledger.team import TeamLedger
-from engine.simulation.ledger.track_record import TrackRecordLedger
 from engine.simulation.ledger.turns import TurnLedger
 from engine.simulation.ledger.work import Job
 

@@ -12,8 +12,8 @@ from engine.core.records.values import Usage
 from engine.core.signals import AgentUnusable
 from engine.core.specs.failure_policies import Failover
 from engine.core.specs.limits import Limits
+from engine.simulation.laws.agents import models_are_paid_for_exactly
 from engine.simulation.laws.failures import a_failure_goes_down_its_chain
-from engine.simulation.laws.models import models_are_paid_for_exactly
 from engine.simulation.laws.plans import a_graph_is_for_those_who_take_part
 from engine.simulation.ledger.attempts import WorkLedger
 from engine.simulation.ledger.team import TeamLedger

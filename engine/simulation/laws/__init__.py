@@ -6,11 +6,10 @@ reports. `@law` determines when it is checked, and with which arguments (`regist
 """
 
 from engine.simulation.laws import (  # noqa: F401 — they register themselves
+    agents,
     commands,
     engine,
     failures,
-    memory,
-    models,
     order,
     outcomes,
     plans,
@@ -18,7 +17,6 @@ from engine.simulation.laws import (  # noqa: F401 — they register themselves
     spending,
     stopping,
     team,
-    track_record,
     undoing,
 )
 from engine.simulation.laws.registry import LAWS, SAMPLE, Law, When
