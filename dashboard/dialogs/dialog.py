@@ -22,7 +22,7 @@ from textual.widgets.option_list import Option
 from dashboard.clean import clean
 from dashboard.deck.live_screen import LiveScreen, is_on_top, replay_keys, set_breakpoints
 from dashboard.views.changes.outcomes import Rehearsal, rehearse
-from dashboard.views.drawing.rows import Cell, labelled_cell
+from dashboard.views.drawing.rows import Cell, Choice, labelled_cell
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.parsers import Mistyped
 from dashboard.widgets.bar import Bar
@@ -333,17 +333,12 @@ class Choices(Paged, OptionList):
     }
     """
 
-    def offer(self, choices: Sequence[tuple[str, str, str]], chosen: str | None = None) -> None:
-        """Offer items: id, name and description."""
+    def offer(self, choices: Sequence[Choice], chosen: str | None = None) -> None:
         self.clear_options()
-        widest = max((len(name) for _, name, _ in choices), default=0)
-        named = ((an_id, f"{clean(name):<{widest}}", clean(about[:MAX_CHARACTERS])) for an_id, name, about in choices)
-        self.add_options(
-            Option(Text.assemble(" ", (name, "bold"), "  ", about, no_wrap=True, overflow="ellipsis"), id=an_id)
-            for an_id, name, about in named
-        )
+        widest = max((len(choice.name) for choice in choices), default=0)
+        self.add_options(_option_of(choice, widest) for choice in choices)
         if choices:
-            ids = [an_id for an_id, _, _ in choices]
+            ids = [choice.id for choice in choices]
             self.highlighted = ids.index(chosen) if chosen in ids else 0
 
     def render_line(self, y: int) -> Strip:
@@ -367,6 +362,11 @@ class Choices(Paged, OptionList):
         return self.get_option_at_index(self.highlighted).id
 
 
+def _option_of(choice: Choice, name_width: int) -> Option:
+    name, about = f"{clean(choice.name):<{name_width}}", clean(choice.about[:MAX_CHARACTERS])
+    return Option(Text.assemble(" ", (name, "bold"), "  ", about, no_wrap=True, overflow="ellipsis"), id=choice.id)
+
+
 class ChoiceDialog(Dialog):
     """Choose an item of a list; its effect is shown below."""
 
@@ -375,7 +375,7 @@ class ChoiceDialog(Dialog):
         yield Choices(id="choices")
         yield DialogText(id="would")
 
-    def offer(self, choices: Sequence[tuple[str, str, str]], chosen: str | None = None) -> None:
+    def offer(self, choices: Sequence[Choice], chosen: str | None = None) -> None:
         self.query_one(Choices).offer(choices, chosen)
         self.query_one(Choices).focus()
 

@@ -11,7 +11,7 @@ from textual.widgets import Button, Input
 from dashboard.deck.live_screen import is_on_top
 from dashboard.dialogs.dialog import Answer, ChoiceDialog, Dialog, DialogText
 from dashboard.engines.process import EngineDidNotStart, engine_at_work, start_engine
-from dashboard.views.drawing.rows import Cell
+from dashboard.views.drawing.rows import Cell, Choice
 from dashboard.views.header import can_hand_over, leading_lines, paused_runs, restart_lines
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import pluralize
@@ -118,8 +118,8 @@ class LeaveDialog(ChoiceDialog, ModalScreen[object]):
         self.text_of("would").show_any([])
         self.offer(
             (
-                ("go on", "leave it running", "it works without a screen"),
-                ("stop", "stop it", "cleanly; open runs go on with the next engine"),
+                Choice("go on", "leave it running", "it works without a screen"),
+                Choice("stop", "stop it", "cleanly; open runs go on with the next engine"),
             )
         )
 

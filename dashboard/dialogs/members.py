@@ -20,9 +20,9 @@ from engine.core.queries.targets import find_agent, find_supervisor, id_target
 from engine.core.state import Task
 
 MODES = (
-    ("drain", "drain", "it finishes its attempts, takes nothing new, then leaves"),
-    ("requeue", "requeue", "its attempts stop at their next step, its tasks go to others"),
-    ("abort", "abort", "its attempts stop now, its tasks go to others"),
+    Choice("drain", "drain", "it finishes its attempts, takes nothing new, then leaves"),
+    Choice("requeue", "requeue", "its attempts stop at their next step, its tasks go to others"),
+    Choice("abort", "abort", "its attempts stop now, its tasks go to others"),
 )
 _WHEN = (
     Choice("step", "at its next step", "it continues there after its finished steps"),

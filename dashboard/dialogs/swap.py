@@ -124,11 +124,11 @@ class SwapDialog(SpecDialog):
         named = self._choice in others
         self._unfolded = self._unfolded or named
         spec_names = likely + (others if self._unfolded else [])
-        offered = [(name, name, candidate_line(state, agents, name)) for name in spec_names]
+        offered = [Choice(name, name, candidate_line(state, agents, name)) for name in spec_names]
         if self._of_file is not None:
-            offered.insert(0, (_FILE, self._of_file.name, f"from {self._choice}"))
+            offered.insert(0, Choice(_FILE, self._of_file.name, f"from {self._choice}"))
         if others and not self._unfolded:
-            offered.append((_MORE, f"+{len(others)}", "that share no specialty; enter shows them"))
+            offered.append(Choice(_MORE, f"+{len(others)}", "that share no specialty; enter shows them"))
         choice = chosen or (_FILE if self._of_file is not None else self._choice)
         self.query_one(Choices).offer(offered, choice)
         if not offered:

@@ -7,11 +7,12 @@ from dashboard.frame.ended_run import EndedRun
 from dashboard.views.changes.targets import Target, target_of
 from dashboard.views.drawing.lines import Line
 from dashboard.views.drawing.rows import Cell, matches
+from dashboard.views.facts.agent import MIN_SHOWN_MS
 from dashboard.views.graph import Drawing, Graph, draw_graph, graph_of
 from dashboard.views.graph.details import HEIGHT, node_details
 from dashboard.views.graph.drawing import heading
 from dashboard.views.graph.model import Node, connected_nodes
-from dashboard.views.graph.nodes import IDLE_PREFIX, MIN_SHOWN_MS, Sight
+from dashboard.views.graph.nodes import IDLE_PREFIX, Sight
 from dashboard.views.graph.subject import TEAM, run_to_show
 from dashboard.views.graph.team import hand_overs
 from dashboard.views.graph.walking import first_node, walk

@@ -25,7 +25,7 @@ from dashboard.views.drawing.rows import (
     visible_columns,
 )
 from dashboard.views.drawing.sorting import Sorting, orders_of
-from dashboard.views.facts.agent import SWAPPED_MS, now_in_brief, state_of_agent, swap_mark
+from dashboard.views.facts.agent import MIN_SHOWN_MS, SWAPPED_MS, now_in_brief, state_of_agent, swap_mark
 from dashboard.views.facts.supervisor import now_of_supervisor, state_of_supervisor
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
@@ -43,8 +43,6 @@ GAP = 1
 """Cells between two columns."""
 MAX_IDLE_SHOWN = 3
 """Idle agents of a supervisor that stay visible when the others are folded."""
-MIN_SHOWN_MS = 10_000
-"""Time for which an agent stays visible after its work, so that lines do not jump, in milliseconds."""
 NARROW = 76
 """Width below which NOW is narrower, so that the meter of the last minute stays."""
 MIN_NAME_WIDTH, MAX_NAME_WIDTH = 14, 40

@@ -236,7 +236,7 @@ def test_a_task_is_offered_first_to_those_who_can_do_it() -> None:
     submitted(world)
     task = task_of(world, "ada")
 
-    offered = [name for _, name, _ in assignable_agents(world.state, task, make_digest(world.state))]
+    offered = [choice.name for choice in assignable_agents(world.state, task, make_digest(world.state))]
 
     assert offered == ["cyd", "bob"]
     assert not rehearse(world.state, Reassign(task=task.id, agent=member(world, "bob").id), world.now_ms).refusal
@@ -247,14 +247,15 @@ def test_a_supervisor_is_never_offered_what_is_below_it() -> None:
     world = team_world(agent("ada"), SupervisorSpec(name="upper", members=[lower]), SupervisorSpec(name="side"))
     ids = {one.name: one.id for one in world.state.supervisors.values()}
 
-    assert [name for _, name, _ in possible_parents(world.state, ids["upper"])] == ["side"]
-    assert [name for _, name, _ in possible_parents(world.state, member(world, "ada").id)] == ["upper", "lower", "side"]
+    assert [choice.name for choice in possible_parents(world.state, ids["upper"])] == ["side"]
+    above_ada = [choice.name for choice in possible_parents(world.state, member(world, "ada").id)]
+    assert above_ada == ["upper", "lower", "side"]
 
 
 def test_every_strategy_says_what_it_does_and_what_it_asks_for() -> None:
-    assert {name for name, _, _ in strategies("parallel")} == set(STRATEGIES)
-    assert strategies("parallel")[-1][0] == "parallel"
-    assert all(about for _, _, about in strategies())
+    assert {choice.name for choice in strategies("parallel")} == set(STRATEGIES)
+    assert strategies("parallel")[-1].id == "parallel"
+    assert all(choice.about for choice in strategies())
     assert not has_settings("sequential")
     assert settings_hint("iterative_refinement").startswith("author, critics, until")
 

@@ -8,12 +8,13 @@ from dashboard.actions import WORDS
 from dashboard.actions.command_line import InvalidCommandLine, completions, parse_line
 from dashboard.views.changes.outcomes import describe_outcome
 from dashboard.views.changes.targets import find_target, receiver, supervisor_behind
+from dashboard.views.facts.agent import MIN_SHOWN_MS
 from dashboard.views.facts.spec_fields import spec_changes
 from dashboard.views.facts.task import waiting_reason
 from dashboard.views.header import banner, engine_cell, engine_time_ms, gone_since_ms
 from dashboard.views.measures.digest import make_digest
 from dashboard.views.measures.needs import needs_person
-from dashboard.views.network import MAX_IDLE_SHOWN, MIN_SHOWN_MS, Folding, Measures, network
+from dashboard.views.network import MAX_IDLE_SHOWN, Folding, Measures, network
 from dashboard.views.situation import Situation
 from dashboard.views.words.glyphs import AGENT, RUN, TASK
 from engine.core.commands import Pause, RegisterSpec, Submit, SupervisorSpec, SwapAgent

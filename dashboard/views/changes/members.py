@@ -9,24 +9,16 @@ from engine.core.queries.team.strategies import known_strategies
 from engine.core.queries.team.tree import depth_of, subtree_of
 from engine.core.queries.work.placement import stand_ins
 from engine.core.specs.options import DEFAULT_PRIORITY
-from engine.core.state import Agent, State, Task
+from engine.core.state import Agent, State, Supervisor, Task
 from engine.core.validation.bounds import LOWEST_PRIORITY
 
 
-def possible_parents(state: State, member_id: str) -> list[tuple[str, str, str]]:
-    """Return the supervisors that a member could move under: id, name and description."""
+def possible_parents(state: State, member_id: str) -> list[Choice]:
+    """Return the supervisors that a member could move under."""
     agent, own = state.agents.get(member_id), state.supervisors.get(member_id)
     now = agent.supervisor_id if agent is not None else own.parent_id if own is not None else None
     barred = {now, *(supervisor.id for supervisor in subtree_of(state, own))} if own is not None else {now}
-    return [
-        (
-            supervisor.id,
-            supervisor.name,
-            f"{supervisor.mode}, {pluralize(len(supervisor.members), 'member')}, level {depth_of(state, supervisor)}",
-        )
-        for supervisor in state.supervisors.values()
-        if supervisor.id not in barred
-    ]
+    return [_choice_of(state, supervisor) for supervisor in state.supervisors.values() if supervisor.id not in barred]
 
 
 def describe_move(state: State, member_id: str) -> list[Cell]:
@@ -44,17 +36,13 @@ def describe_move(state: State, member_id: str) -> list[Cell]:
     return [where, Cell(consequence, "muted")]
 
 
-def assignable_agents(state: State, task: Task, counts: Digest) -> list[tuple[str, str, str]]:
+def assignable_agents(state: State, task: Task, counts: Digest) -> list[Choice]:
     """Return the agents that a task could be given to: able ones first, then the rest of the team."""
-    able = [agent.id for agent in stand_ins(state, task)]
-    rest = [agent.id for agent in state.agents.values() if agent.id not in able and _may_take(state, task, agent)]
+    able = {agent.id: agent for agent in stand_ins(state, task)}
+    rest = [agent for agent in state.agents.values() if agent.id not in able and _may_take(state, task, agent)]
     return [
-        (
-            agent_id,
-            state.agents[agent_id].name,
-            _describe_agent(state, state.agents[agent_id], counts, able=agent_id in able),
-        )
-        for agent_id in (*able, *rest)
+        Choice(agent.id, agent.name, _describe_agent(state, agent, counts, able=agent.id in able))
+        for agent in (*able.values(), *rest)
     ]
 
 
@@ -93,15 +81,13 @@ def categories(state: State, supervisor_id: str | None) -> list[Choice]:
 
 def receivers(state: State) -> list[Choice]:
     """Return every supervisor that takes requests, from the top."""
-    return [
-        Choice(
-            supervisor.id,
-            supervisor.name,
-            f"{supervisor.mode}, {pluralize(len(supervisor.members), 'member')}, level {depth_of(state, supervisor)}",
-        )
-        for supervisor in sorted(state.supervisors.values(), key=lambda supervisor: depth_of(state, supervisor))
-        if supervisor.leaving is None
-    ]
+    from_top = sorted(state.supervisors.values(), key=lambda supervisor: depth_of(state, supervisor))
+    return [_choice_of(state, supervisor) for supervisor in from_top if supervisor.leaving is None]
+
+
+def _choice_of(state: State, supervisor: Supervisor) -> Choice:
+    members = pluralize(len(supervisor.members), "member")
+    return Choice(supervisor.id, supervisor.name, f"{supervisor.mode}, {members}, level {depth_of(state, supervisor)}")
 
 
 def modes(state: State, supervisor_id: str | None) -> list[Choice]:

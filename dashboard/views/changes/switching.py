@@ -28,12 +28,12 @@ _JOINS = {
 _RUN = "run:"
 
 
-def strategies(now: str = "") -> list[tuple[str, str, str]]:
-    """Return every strategy as key, name and description; the current one, `now`, last."""
+def strategies(now: str = "") -> list[Choice]:
+    """Return every strategy; the current one, `now`, last."""
     descriptions = known_strategies()
-    every = [(name, name, about) for name, about in descriptions.items() if name != now]
+    every = [Choice(name, name, about) for name, about in descriptions.items() if name != now]
     if now in descriptions:
-        every.append((now, now, f"as now; for other settings: {descriptions[now]}"))
+        every.append(Choice(now, now, f"as now; for other settings: {descriptions[now]}"))
     return every
 
 

@@ -10,7 +10,7 @@ from dashboard.views.facts.live_values import read_live_value
 from dashboard.views.facts.steps import last_line
 from dashboard.views.facts.supervisor import paused_above
 from dashboard.views.facts.task import describe_progress, waiting_reason
-from dashboard.views.measures.activity import Activity
+from dashboard.views.measures.activity import SLOTS_PER_SAMPLE, Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.limits import limit_facts
 from dashboard.views.measures.progress import done_share
@@ -39,8 +39,8 @@ from engine.core.scheduler.waiting import describe_stuck_slots
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, AgentStatus, State, timer_id
 
-SLOTS_PER_SAMPLE = 4
-"""Quarter seconds of a sample of a sparkline, which so moves once a second."""
+MIN_SHOWN_MS = 10_000
+"""Time for which an agent stays visible after its work, so that lines and boxes do not jump, in milliseconds."""
 SWAPPED_MS = 60_000
 """Time for which a swap, or a switch of a strategy, is marked, in milliseconds."""
 _SPARK, _METER = 12, 10

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dashboard.clean import clean
-from dashboard.views.facts.agent import SLOTS_PER_SAMPLE, now_of_agent, swap_mark
+from dashboard.views.facts.agent import MIN_SHOWN_MS, now_of_agent, swap_mark
 from dashboard.views.facts.supervisor import supervisor_mark
 from dashboard.views.facts.task import describe_progress, share_of_attempt
 from dashboard.views.graph.model import Node
-from dashboard.views.measures.activity import Activity
+from dashboard.views.measures.activity import SLOTS_PER_SAMPLE, Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.usage import is_metered
 from dashboard.views.view_state import ViewState
@@ -22,8 +22,6 @@ _MAX_TITLE_CHARACTERS = 200
 """Characters of a title that are used."""
 WAITING_MARK = Mark("◔", "waits", "waiting")
 LATELY_MS = 1_000
-MIN_SHOWN_MS = 10_000
-"""Time for which an agent stays visible after its work, so that boxes do not jump, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

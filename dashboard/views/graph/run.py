@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from dashboard.views.facts.agent import MIN_SHOWN_MS
 from dashboard.views.graph.model import Edge, Graph, Node
 from dashboard.views.graph.nodes import (
     IDLE_PREFIX,
-    MIN_SHOWN_MS,
     Share,
     Sight,
     began_ms,

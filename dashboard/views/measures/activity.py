@@ -15,6 +15,8 @@ from engine.core.events import Event
 from engine.core.state import Agent, State
 
 SLOT_MS = 250
+SLOTS_PER_SAMPLE = 4
+"""Slots per sample of a sparkline, which so moves once a second."""
 SLOTS = 480
 """Slots that are kept: two minutes."""
 RETAINED_MS = SLOT_MS * SLOTS

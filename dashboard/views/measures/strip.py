@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from dashboard.views.drawing.lines import Line, Span, cell_width, fit_spans
 from dashboard.views.drawing.plots import meter, spark
-from dashboard.views.measures.activity import SLOT_MS, Activity
+from dashboard.views.measures.activity import SLOT_MS, SLOTS_PER_SAMPLE, Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.queues import lengths_by_sample
 from dashboard.views.measures.usage import is_metered
@@ -14,8 +14,6 @@ from engine.core.queries.money.budget import budgets
 from engine.core.records.values import dollars
 from engine.core.state import State
 
-SLOTS_PER_SAMPLE = 4
-"""Quarter seconds per sample of a sparkline, which so moves once a second."""
 WINDOW_MS = 60_000
 RATE_S = 5
 """Period of a rate, in seconds."""

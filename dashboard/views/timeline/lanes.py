@@ -15,6 +15,7 @@ import msgspec
 
 from dashboard.views.measures.attempts import AttemptCounter, SlotCounts
 from dashboard.views.words.glyphs import MARKS
+from engine.core.events import ATTEMPT_ENDS
 from store.journals.records import Record
 
 SLOTS = 1_024
@@ -31,14 +32,7 @@ MAX_MARKS = 4_000
 MAX_FAILED = 200
 MAX_REMOVED = 200
 """Removed agents whose lanes are kept; a lane takes up to 16 kB."""
-ENDS = {
-    "attempt_done",
-    "attempt_failed",
-    "attempt_cancelled",
-    "attempt_lost",
-    "attempt_preempted",
-    "attempt_set_aside",
-}
+ENDS = {end.type for end in ATTEMPT_ENDS}
 _FAILED = {"attempt_failed", "attempt_lost"}
 """Kinds of ends that a question may follow."""
 _SIGNS = {kind: mark for kind, mark in MARKS.items() if kind not in ("task_failed", "run_paused")} | {
