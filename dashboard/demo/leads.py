@@ -93,7 +93,7 @@ class Survey:
         elif answer is not None:  # None is an item that a person skipped
             self.entries += answer["entries"]
             self.failures += answer["failures"]
-            read_s = datetime.fromisoformat(answer["read_at"]).timestamp()
+            read_s = datetime.fromisoformat(answer["read"]["at"]).timestamp()
             self._left_s -= min(max(0.0, read_s - (self._read_s or read_s)), MAX_PAUSE_S)
             self._read_s = max(self._read_s, read_s)
 

@@ -62,8 +62,8 @@ def read_python(folder: str, name: str, *, encoding: str | None = None) -> ast.M
 def over_files(value: dict[str, Any], examine: Callable[[str, str], dict[str, Any]]) -> dict[str, Any]:
     """Examine each file of a work item, `{"folder", "files": [...]}`.
 
-    Returns `{"entries", "failures": [{"file", "error"}], "read_at"}`, where each entry begins with its file and
-    `read_at` is the time in ISO format; an item of which every file is refused fails as its first file does.
+    Returns `{"entries", "failures": [{"file", "error"}], "read": {"at"}}`, where each entry begins with its file and
+    `at` is the time in ISO format; an item of which every file is refused fails as its first file does.
     """
     entries: list[dict[str, Any]] = []
     refused: list[SourceRefused] = []
@@ -79,4 +79,5 @@ def over_files(value: dict[str, Any], examine: Callable[[str, str], dict[str, An
     if refused and not entries:
         raise refused[0]
     failures = [{"file": error.name, "error": error.reason} for error in refused]
-    return {"entries": entries, "failures": failures, "read_at": datetime.now(UTC).isoformat(timespec="seconds")}
+    at = datetime.now(UTC).isoformat(timespec="seconds")  # not a plain field, which panes would show first
+    return {"entries": entries, "failures": failures, "read": {"at": at}}

@@ -63,7 +63,7 @@ class Answering:
             {
                 "entries": [{"file": item["title"]}],
                 "failures": [],
-                "read_at": self.recorded.setdefault(item["title"], read_at),
+                "read": {"at": self.recorded.setdefault(item["title"], read_at)},
             }
             for item in items
         ]

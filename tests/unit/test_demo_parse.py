@@ -9,6 +9,7 @@ import pytest
 from dashboard.demo import chapters, checks
 from dashboard.demo.checks import Function, cyclomatic, functions
 from dashboard.demo.source import SourceRefused
+from dashboard.views.drawing.values import value_spans
 
 
 def function(body: str) -> Function:
@@ -92,6 +93,14 @@ def test_in_a_batch_one_bad_file_does_not_take_the_others_along(tmp_path: Path) 
 
     assert [entry["file"] for entry in result["entries"]] == ["good.py"]
     assert [failure["file"] for failure in result["failures"]] == ["bad.py", "gone.py"]
+
+
+def test_a_pane_shows_what_a_worker_found_and_not_when(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_bytes(SOURCE)
+
+    spans = value_spans(checks.parse_fast({"folder": str(tmp_path), "files": ["a.py"]}), 80, without="a.py")
+
+    assert "".join(span.text for span in spans).startswith("functions 1")
 
 
 def test_in_a_batch_a_file_that_a_worker_cannot_put_in_words_does_not_take_the_others_along(tmp_path: Path) -> None:
