@@ -39,7 +39,7 @@ TOUR = "tour"
 AT_WORK = 5
 """So many agents at work, or waiting for what they delegated, are worth a picture."""
 LOADED_WITHIN_S = 60.0
-FILES, FILMED_FILES = 200, 700
+FILES, FILMED_FILES = 500, 700
 """Of the library that the crew reads."""
 FADED_S = 3.5
 """After so long without a change no cell is brighter than its neighbours."""

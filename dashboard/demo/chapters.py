@@ -76,12 +76,13 @@ def hot_spots(entries: Entries, generated: Sequence[str] = ()) -> Chapter:
 
 def used_names(entries: Entries) -> Chapter:
     """Public functions and classes that are mentioned everywhere, and those that no other file mentions."""
-    names = sorted((-n, entry["file"], line, name) for entry in entries for n, line, name in entry["names"])
+    rows = [(entry["file"], row) for entry in entries for row in entry["names"]]
+    names = sorted((-row["files"], file, row["line"], row["name"]) for file, row in rows)
     unused = [f"{file}:{line} {name}" for n, file, line, name in names if n >= -1]
-    rows = [(code(f"{file}:{line}"), code(name), -n) for n, file, line, name in names[:12]]
+    most = [(code(f"{file}:{line}"), code(name), -n) for n, file, line, name in names[:12]]
     return {
         "headline": f"**Mentioned in no other file:** {len(unused):,} of {len(names):,} public functions and classes",
-        "text": bullets(_listed("Mentioned in no other file", unused)) + "\n" + table(("Where", "Name", "Files"), rows),
+        "text": bullets(_listed("Mentioned in no other file", unused)) + "\n" + table(("Where", "Name", "Files"), most),
     }
 
 

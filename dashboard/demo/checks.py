@@ -116,22 +116,16 @@ def _decisions(node: ast.AST) -> int:
 
 
 def find_mentions(value: Item) -> Item:
-    """For each public function and class at the top of each Python file: `[files that mention it, line, name]`."""
+    """The public functions and classes at the top of each Python file, and how many files mention each name."""
+    search = ("grep", "--no-index", "--exclude-standard", "-lIwFz", "-e")  # in a repository or not
 
     def examine(folder: str, name: str) -> Item:
-        rows = []
+        rows: list[dict[str, Any]] = []
         for line, text in enumerate(read_bytes(folder, name).decode("utf-8", "replace").splitlines(), 1):
             if match := re.match(r"(?:async )?(?:def|class) ([^\W_]\w*)", text):
-                command = (
-                    "grep",
-                    "--no-index",
-                    "--exclude-standard",
-                    "-lIwFz",
-                    "-e",
-                    match[1],
-                )  # also in no repository
-                rows.append([run_git(folder, *command, statuses=(0, 1)).count(b"\0"), line, match[1]])
-        return {"names": rows}
+                files = run_git(folder, *search, match[1], statuses=(0, 1)).count(b"\0")
+                rows.append({"name": match[1], "line": line, "files": files})
+        return {"public": len(rows), "unused": sum(row["files"] < 2 for row in rows), "names": rows}
 
     return over_files(value, examine)
 

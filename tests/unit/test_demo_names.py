@@ -13,7 +13,8 @@ def test_a_public_name_is_counted_in_every_file_that_mentions_it_as_a_word(tmp_p
 
     [entry] = checks.find_mentions({"folder": str(tmp_path), "files": ["a.py"]})["entries"]
 
-    assert entry["names"] == [[3, 1, "Used"], [1, 2, "unused"]]
+    assert (entry["public"], entry["unused"]) == (2, 1)
+    assert [(row["name"], row["line"], row["files"]) for row in entry["names"]] == [("Used", 1, 3), ("unused", 2, 1)]
     chapter = chapters.used_names([entry])
     assert "Mentioned in no other file: `a.py:2 unused`\n" in chapter["text"]
     assert "| `a.py:1` | `Used` | 3 |" in chapter["text"]

@@ -25,7 +25,9 @@ def findings(name: str) -> dict[str, dict[str, Any]]:
     sections: dict[str, dict[str, Any]] = {
         "map": chapters.what_is_here([scanned, {**scanned, "file": f"{name}2"}], [name]) | {"under": name},
         "metrics": chapters.hot_spots([parsed], [name]),
-        "names": chapters.used_names([{"file": name, "names": [[9, 1, name], [1, 2, name]]}]),
+        "names": chapters.used_names(
+            [{"file": name, "names": [{"name": name, "line": 1, "files": n} for n in (1, 9)]}]
+        ),
         "documentation": chapters.documentation([prose, python]),
         "history": chapters.history([f"2023-01-01 {name}"] * 5, [name, f"{name}2"] * 5),
     }
