@@ -13,7 +13,7 @@ from store.errors import format_message, format_path
 class EngineError(Exception):
     """Base of the errors that this package raises."""
 
-    says: ClassVar[str] = ""
+    template: ClassVar[str] = ""
     __str__ = format_message
 
 
@@ -25,7 +25,7 @@ class CommandRefusedError(EngineError):
     """The kind of refusal, such as `unknown_agent`."""
     reason: str
     """What, why, and what to do, in one line."""
-    says = "{reason}"
+    template = "{reason}"
 
 
 @dataclass(eq=False)
@@ -33,7 +33,7 @@ class HostStopped(EngineError):
     """The engine ended before it could answer."""
 
     reason: str
-    says = "the engine has ended: {reason}"
+    template = "the engine has ended: {reason}"
 
 
 @dataclass(eq=False)
@@ -42,13 +42,15 @@ class DiskStayedFull(EngineError):
 
     waited_s: float
     """How long the engine retried, in seconds."""
-    says = "the disk has been full for {waited_s:.0f} s; free some space and start the engine again, nothing is lost"
+    template = (
+        "the disk has been full for {waited_s:.0f} s; free some space and start the engine again, nothing is lost"
+    )
 
 
 class DiskStayedBroken(DiskStayedFull):
     """The disk has reported I/O errors for so long that the engine gave up; nothing that was acknowledged is lost."""
 
-    says = (
+    template = (
         "the disk has reported I/O errors for {waited_s:.0f} s; look at it and start the engine again, nothing is lost"
     )
 
@@ -58,7 +60,7 @@ class ToolRejected(EngineError):
     """A person rejected the call of a tool, or did not approve it in time."""
 
     tool: str
-    says = "a person rejected the call of {tool}"
+    template = "a person rejected the call of {tool}"
 
 
 @dataclass(eq=False)
@@ -66,7 +68,7 @@ class NotShown(ToolRejected):
     """A call needs approval, but its arguments cannot be shown to a person in full."""
 
     why: str
-    says = "{tool} was not called: a person has to allow that, and {why}"
+    template = "{tool} was not called: a person has to allow that, and {why}"
 
 
 @dataclass(eq=False)
@@ -74,14 +76,14 @@ class UnknownRun(EngineError):
     """The journal has no run with this id."""
 
     run_id: str
-    says = "no run {run_id!r}; list them with: quarterdeck runs"
+    template = "no run {run_id!r}; list them with: quarterdeck runs"
 
 
 @dataclass(eq=False)
 class OpenRun(UnknownRun):
     """An operation needs a finished run, and this one is still open."""
 
-    says = "run {run_id!r} is still open; ask again when it has ended"
+    template = "run {run_id!r} is still open; ask again when it has ended"
 
 
 class Unusable(EngineError):
@@ -142,7 +144,7 @@ class TooManyValues(NotJson):
 
     most: int
     """The limit."""
-    says = "the value holds more than {most:,} values; write it to a file, and pass the name of that"
+    template = "the value holds more than {most:,} values; write it to a file, and pass the name of that"
 
 
 @dataclass(eq=False)
@@ -155,7 +157,7 @@ class DelegationFailed(EngineError):
     """Why it failed."""
     task_id: str | None = None
     """The task that failed; None if none was created."""
-    says = "{target}: {reason}"
+    template = "{target}: {reason}"
 
 
 class ProcessDied(EngineError):
@@ -236,7 +238,7 @@ class NotInThisVersion(EngineError):
     """Name of the feature."""
     instead: str
     """What to do instead."""
-    says = "{feature} is not part of this version; {instead}"
+    template = "{feature} is not part of this version; {instead}"
 
 
 class NotRunning(EngineError):
@@ -283,7 +285,7 @@ class AttemptOver(EngineError, RuntimeError):
 class BlocksLoop(EngineError, RuntimeError):
     """The `ctx` of a plain `def` was called in the engine's event loop."""
 
-    says = (
+    template = (
         "the ctx of a plain def blocks, and cannot be called in the engine's event loop, where its async steps run;"
         " make the agent an async def, or the step a plain def"
     )

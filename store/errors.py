@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 def format_message(error: Any) -> str:
     """Format an error's template `says` with its fields."""
-    return error.says.format_map(_MessageFields(error)) if error.says else Exception.__str__(error)
+    return error.template.format_map(_MessageFields(error)) if error.template else Exception.__str__(error)
 
 
 class _MessageFields:
@@ -33,7 +33,7 @@ def format_path(path: Path) -> str:
 class StoreError(Exception):
     """Base class of the errors of this package."""
 
-    says: ClassVar[str] = ""
+    template: ClassVar[str] = ""
     __str__ = format_message
 
 
@@ -49,13 +49,13 @@ class UnusablePath(PathError):
     """A database cannot be created at a path; nothing was written."""
 
     reason: str
-    says = "{path} {reason}; nothing was made: choose another path"
+    template = "{path} {reason}; nothing was made: choose another path"
 
 
 class SecondName(PathError):
     """A database has a second name (a hard link), under which it would get its own log, lock and inbox."""
 
-    says = (
+    template = (
         "{path} has another name (a hard link): with a log for each name it would be damaged;"
         " find it with 'find FOLDER -samefile {path}', and remove one of them"
     )
@@ -83,7 +83,7 @@ class NewerFile(PathError):
     """Version of its layout."""
     newest: int
     """Newest version that this program reads."""
-    says = "{path} has layout {version}, this program reads up to {newest}: upgrade quarterdeck to open it"
+    template = "{path} has layout {version}, this program reads up to {newest}: upgrade quarterdeck to open it"
 
 
 @dataclass(eq=False)
@@ -94,7 +94,7 @@ class OlderFile(PathError):
     """Version of its layout."""
     oldest: int
     """Oldest version that this program reads."""
-    says = "{path} has layout {version}, this program reads from {oldest} on: start a new file"
+    template = "{path} has layout {version}, this program reads from {oldest} on: start a new file"
 
 
 @dataclass(eq=False)
@@ -135,43 +135,45 @@ class ReadRowsLost(PathError):
 
     seq: int
     """The last row that was read."""
-    says = "{path} has lost events that were read from it, event {seq} among them: open it again"
+    template = "{path} has lost events that were read from it, event {seq} among them: open it again"
 
 
 class LeftoverWal(PathError):
     """A write-ahead log exists without its database; SQLite would apply it to a new one."""
 
-    says = "{path} is left over from a database that no longer exists: put the database back beside it, or delete it"
+    template = (
+        "{path} is left over from a database that no longer exists: put the database back beside it, or delete it"
+    )
 
 
 class NameTaken(PathError):
     """The path of a new file is already in use."""
 
-    says = "{path} already exists: give another name"
+    template = "{path} already exists: give another name"
 
 
 class MissingFile(PathError):
     """The file to read does not exist."""
 
-    says = "{path} does not exist: check the path, or make one: quarterdeck up TEAM"
+    template = "{path} does not exist: check the path, or make one: quarterdeck up TEAM"
 
 
 class MissingFolder(PathError):
     """The folder of the file does not exist."""
 
-    says = "the folder {path} does not exist: make it first, or choose another path"
+    template = "the folder {path} does not exist: make it first, or choose another path"
 
 
 class NoPermission(PathError):
     """The operating system denies this user access to a file or folder."""
 
-    says = "no permission for {path}: ask its owner for access, or choose another path"
+    template = "no permission for {path}: ask its owner for access, or choose another path"
 
 
 class ReadOnlyFolder(PathError):
     """The folder is read-only."""
 
-    says = "the folder {path} cannot be written: choose another path, or copy the file into another folder"
+    template = "the folder {path} cannot be written: choose another path, or copy the file into another folder"
 
 
 @dataclass(eq=False)
@@ -180,26 +182,26 @@ class NetworkFileSystem(PathError):
 
     filesystem: str
     """Type of the file system, as the operating system reports it."""
-    says = "{path} is on a network file system ({filesystem}), which can lose data: use a local disk"
+    template = "{path} is on a network file system ({filesystem}), which can lose data: use a local disk"
 
 
 class DiskFull(PathError):
     """The disk is full; nothing was written, and the write can be retried."""
 
-    says = "no room to write {path}: free some space; nothing is lost, it can be repeated"
+    template = "no room to write {path}: free some space; nothing is lost, it can be repeated"
 
 
 class DiskFailed(DiskFull):
     """A write failed on a disk that is not full; nothing was written, and the write can be retried."""
 
-    says = "{path} cannot be written: the disk reports an I/O error; look at the disk; nothing is lost"
+    template = "{path} cannot be written: the disk reports an I/O error; look at the disk; nothing is lost"
 
 
 @dataclass(eq=False)
 class ClockUnusable(StoreError):
     """The computer's clock is outside the range of times that a database can store."""
 
-    says = "the clock of this computer is before 1970 or after 2261: set it, then start again; nothing is lost"
+    template = "the clock of this computer is before 1970 or after 2261: set it, then start again; nothing is lost"
 
 
 @dataclass(eq=False)
@@ -251,7 +253,7 @@ class Deposed(StoreError):
     """Token that this engine wrote with."""
     newer_token: int
     """Token that the file has now."""
-    says = "token {token} was replaced by {newer_token}: another engine took over, stop this one"
+    template = "token {token} was replaced by {newer_token}: another engine took over, stop this one"
 
 
 @dataclass(eq=False)
@@ -260,13 +262,13 @@ class FileLost(PathError):
 
     reason: str
     """What happened to the file, for the message: `was deleted or moved away`."""
-    says = "{path} {reason} under its engine, which stops: start another on the file to continue with"
+    template = "{path} {reason} under its engine, which stops: start another on the file to continue with"
 
 
 class NotItsTurn(PathError):
     """Another engine took over before this standby."""
 
-    says = "{path} was taken over by another engine first: keep standing by"
+    template = "{path} was taken over by another engine first: keep standing by"
 
 
 @dataclass(eq=False)
@@ -277,7 +279,7 @@ class SeqTaken(StoreError):
     """First seq of the batch."""
     last_seq: int
     """Last seq of the journal."""
-    says = "cannot append at seq {expected}, the journal ends at {last_seq}: read it again from there"
+    template = "cannot append at seq {expected}, the journal ends at {last_seq}: read it again from there"
 
 
 @dataclass(eq=False)
@@ -285,4 +287,4 @@ class NoSuchSeq(StoreError):
     """The journal has no record with a seq."""
 
     seq: int
-    says = "the journal has no record {seq}: it may be newer than the file, or compacted away"
+    template = "the journal has no record {seq}: it may be newer than the file, or compacted away"

@@ -103,7 +103,7 @@ def _query_value(connection: sqlite3.Connection, sql: str) -> int | None:
 
 MAX_OUTCOMES = 10_000
 MAX_PENDING_BYTES = 2 * MAX_COMMAND_BYTES
-_SETTLE_PATIENCE_S = 0.05
+_SETTLE_TIMEOUT_S = 0.05
 
 _SETTLE = """
 UPDATE commands
@@ -166,7 +166,7 @@ class Inbox:
     async def _assign_ids(self, places: list[int]) -> bool:
         """Give ids to rows without a valid one, so that they can be settled; False while a client holds the file."""
         try:
-            await self._execute(ASSIGN_COMMAND_IDS, (json.dumps(places),), patience_s=_SETTLE_PATIENCE_S)
+            await self._execute(ASSIGN_COMMAND_IDS, (json.dumps(places),), timeout_s=_SETTLE_TIMEOUT_S)
         except sqlite3.OperationalError as error:
             if not is_busy(error):
                 raise
@@ -188,7 +188,7 @@ class Inbox:
         outcomes_to_write = list(self._unwritten.values())
         with translate_errors(self._path, disposable=True):
             try:
-                await self._execute(_SETTLE, (_encode_outcomes(outcomes_to_write),), patience_s=_SETTLE_PATIENCE_S)
+                await self._execute(_SETTLE, (_encode_outcomes(outcomes_to_write),), timeout_s=_SETTLE_TIMEOUT_S)
                 await self._delete_old_outcomes(len(outcomes_to_write))
             except sqlite3.OperationalError as error:
                 if not is_busy(error):
@@ -244,12 +244,12 @@ class Inbox:
         self._settled_count += settled
         if self._settled_count >= MAX_OUTCOMES // 10:
             self._settled_count = 0
-            await self._execute(_DELETE_OLD_OUTCOMES, (), patience_s=_SETTLE_PATIENCE_S)
+            await self._execute(_DELETE_OLD_OUTCOMES, (), timeout_s=_SETTLE_TIMEOUT_S)
 
     async def _execute(
-        self, sql: str, parameters: Sequence[Any] | Mapping[str, Any], *, patience_s: float = BUSY_S
+        self, sql: str, parameters: Sequence[Any] | Mapping[str, Any], *, timeout_s: float = BUSY_S
     ) -> list[Any]:
-        deadline = time.monotonic() + patience_s
+        deadline = time.monotonic() + timeout_s
         delays_s = retry_delays_s()
         while True:
             try:

@@ -10,7 +10,7 @@ from store.errors import InboxBusy, StoreBusy
 from store.journals.reader import Reader
 from store.journals.records import CommandOutcome, CommandRow
 from store.journals.statements import COMMAND_OUTCOME, parse_command, pending_commands, put_commands
-from store.layout.connection import SEND_PATIENCE_S, retry_while_busy, translate_errors
+from store.layout.connection import SEND_TIMEOUT_S, retry_while_busy, translate_errors
 from store.layout.files import Files, check_writable_folder, exists
 from store.layout.migrations import INBOX
 from store.layout.sidecar_files import create_file, open_inbox
@@ -25,18 +25,18 @@ _MAX_BATCH_COMMANDS = 1_000
 class InboxClient:
     """Queue commands for the engine of a database, and read their outcomes; for one thread at a time."""
 
-    def __init__(self, path: str | os.PathLike[str], *, patience_s: float = SEND_PATIENCE_S) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, timeout_s: float = SEND_TIMEOUT_S) -> None:
         """Check the database at `path`; the first `put` creates its inbox.
 
         Args:
             path: The database, not the inbox.
-            patience_s: How long to try while another client writes, in seconds.
+            timeout_s: How long to try while another client writes, in seconds.
 
         Raises:
             StoreError: As `Reader`, if there is no Quarterdeck database.
         """
         self._files = Files.of(path)
-        self._patience_s = patience_s
+        self._timeout_s = timeout_s
         with Reader(self._files.database) as reader:
             self._file_id = reader.file_id
         self._connection: sqlite3.Connection | None = None
@@ -60,7 +60,7 @@ class InboxClient:
         """Queue commands in their order, on disk when this returns; a second one with the same id changes nothing.
 
         Raises:
-            StoreBusy: If another client has held the inbox for `patience_s`.
+            StoreBusy: If another client has held the inbox for `timeout_s`.
             NoPermission, ReadOnlyFolder: If this user may not give commands.
             NotOurFile, CorruptFile, NewerFile: If the file in place of the inbox cannot be used.
             DiskFull: If there is no room.
@@ -89,9 +89,9 @@ class InboxClient:
     def _execute(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
             with translate_errors(self._files.inbox, disposable=True):
-                return retry_while_busy(lambda: work(self._connect()), limit_s=self._patience_s)
+                return retry_while_busy(lambda: work(self._connect()), limit_s=self._timeout_s)
         except StoreBusy as busy:
-            raise InboxBusy(busy.path, self._patience_s) from busy
+            raise InboxBusy(busy.path, self._timeout_s) from busy
 
     def _connect(self) -> sqlite3.Connection:
         # The inbox may have been deleted and created again: a command in a deleted file reaches no engine.

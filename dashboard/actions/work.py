@@ -54,7 +54,7 @@ def _retry(screen: ActionScreen, line: CommandLine) -> None:
 
 
 def _is_forgotten_run(state: State, run_id: str) -> bool:
-    """Tell whether a finished run was dropped from the state; the engine still finds it in the journal."""
+    """Return whether a finished run was dropped from the state; the engine still finds it in the journal."""
     is_in_state = run_id in state.runs or state.summary(run_id) is not None
     return run_id.startswith("r") and is_issued(state, run_id) and not is_in_state
 
@@ -146,7 +146,7 @@ def _steer(screen: ActionScreen, line: CommandLine) -> None:
 
 
 def _has_work(screen: ActionScreen, target: Target) -> bool:
-    """Tell whether a message or a stop would reach any work; warn if not, before a dialog opens."""
+    """Return whether a message or a stop would reach any work; warn if not, before a dialog opens."""
     try:
         return bool(work_reached_by(screen.state, target.reference))
     except Refused as refused:

@@ -21,5 +21,4 @@ def observe(app: Deck, last: TourContext) -> TourContext:
         screen.id_at_cursor(),
         app.past.is_shown,
         prompt.is_open and prompt.purpose == "filter",
-        screen.finding.needle,
     )

@@ -116,10 +116,10 @@ def _invoke(words: list[str], settings: OutputSettings) -> int:
 
 def _report_error(error: Exception, settings: OutputSettings) -> int:
     failure = failure_of(error)
-    if settings.chosen is not None and isinstance(error, CommandFailure):
+    if settings.database is not None and isinstance(error, CommandFailure):
         from dashboard.cli.database import add_team  # loaded once a database is chosen
 
-        failure = add_team(failure, settings.chosen)
+        failure = add_team(failure, settings.database)
     try:
         show_failure(failure, as_json=settings.json)
     except BrokenPipeError:

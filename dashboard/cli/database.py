@@ -42,7 +42,7 @@ def data_folder() -> Path:
 
 
 def ensure_data_folder() -> Path:
-    """Return the data folder, made where it was missing."""
+    """Return the data folder; create it if it is missing."""
     folder = data_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -65,7 +65,7 @@ def database_of(ctx: click.Context, *, changes: bool) -> Path:
             _fail_to_choose(running, [database for database in candidates if database.error is None])
         path = running[0].path
         _confirm_only_team(ctx, path, changes=changes)
-    ctx.ensure_object(OutputSettings).chosen = path
+    ctx.ensure_object(OutputSettings).database = path
     return path
 
 
@@ -98,7 +98,7 @@ def team_database(ctx: click.Context, file: "TeamFile") -> Path:
         Files.of(db)
         ensure_data_folder()
     check_database(db)
-    ctx.ensure_object(OutputSettings).chosen = db
+    ctx.ensure_object(OutputSettings).database = db
     return db
 
 
@@ -122,7 +122,7 @@ def add_team(failure: CommandFailure, db: Path) -> CommandFailure:
     try:
         state = fold_file(db)
     except (StoreError, CoreError):
-        return failure  # of a file that cannot be read, which it names
+        return failure  # the file cannot be read, and the failure names it already
     if not state.roots or failure.code == "usage":
         return failure
     about = {**team_fields(db, state), **failure.about}
@@ -202,5 +202,6 @@ def _origin(db: Path) -> str:
     name = f"team {team_in(db, state)}"
     if state.team is not None:
         return f"{name} of {state.team.path}"
-    made_by = [event.sender.partition(" ")[2] for event in first_events if isinstance(event, CommandApplied)]
-    return f"{name}, made by {made_by[0]}" if made_by and made_by[0] else name
+    senders = [event.sender for event in first_events if isinstance(event, CommandApplied)]
+    _, _, program = "".join(senders).partition(" ")  # at most one, such as `ann@box:4711 python crew.py`
+    return f"{name}, made by {program}" if program else name

@@ -130,7 +130,7 @@ def _folder_of(template: str) -> Traversable:
 
 
 def _has_models(template: str) -> bool:
-    """Tell whether a template has model agents, which come with scripted replies."""
+    """Return whether a template has model agents, which come with scripted replies."""
     return (_folder_of(template) / "replies.yaml").is_file()
 
 

@@ -119,5 +119,5 @@ def replay_keys(screen: LiveScreen) -> None:
 
 
 def is_on_top(screen: Screen[Any]) -> bool:
-    """Tell whether a screen is on top; Textual's `is_current` also holds for a visible screen below."""
+    """Return whether a screen is on top; Textual's `is_current` also holds for a visible screen below."""
     return screen.app.screen_stack[-1:] == [screen]

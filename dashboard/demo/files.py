@@ -38,7 +38,7 @@ def list_files(folder: Path, under: str = "") -> tuple[list[str], list[str]]:
 
 
 def _is_readable(path: Path) -> bool:
-    """Tell whether a path is a regular file that may be read and is not too large."""
+    """Return whether a path is a regular file that may be read and is not too large."""
     try:
         status = path.lstat()
     except OSError:

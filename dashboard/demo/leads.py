@@ -166,7 +166,7 @@ async def metrician(task: Task, ctx: Context) -> dict[str, Any]:
 
 
 def is_generated(folder: str, name: str) -> bool:
-    """Tell whether a file says at its beginning that a program wrote it; blocking."""
+    """Return whether a file says at its beginning that a program wrote it; blocking."""
     try:
         head = read_bytes(folder, name)[:800].lower()
     except SourceRefused:

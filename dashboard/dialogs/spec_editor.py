@@ -100,7 +100,7 @@ class SpecEditor(Dialog):
         raise NotImplementedError
 
     def is_unchanged(self, spec: AgentSpec) -> bool:
-        """Tell whether a spec equals that of the agent."""
+        """Return whether a spec equals that of the agent."""
         return False
 
     def own_references(self) -> list[str]:

@@ -88,7 +88,7 @@ class PartDrawings:
             still.record_draw(view, moved=not self.is_by_clock or is_repaint_due(part))
 
     def has_new_size(self, part: Widget) -> bool:
-        """Tell whether a part has another size than that for which it was drawn."""
+        """Return whether a part has another size than that for which it was drawn."""
         return part.id in self._still and bool(part.size) and self._drawn_for.get(part.id) != part.size
 
 

@@ -135,7 +135,7 @@ class TourCard(Lines):
             return
         screen.set_class(True, "-touring")
         for name in ("tabs", "time", "keys"):
-            screen.query_one(f"#{name}").set_class(step.at == name, "-pointed")
+            screen.query_one(f"#{name}").set_class(step.widget_id == name, "-pointed")
         self.show(tour.lines(screen.size.width))
 
 

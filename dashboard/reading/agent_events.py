@@ -52,5 +52,5 @@ def _newest_task_id(entries: Sequence[Entry]) -> str | None:
 
 
 def _has_attempt_start(entries: Sequence[Entry], task_id: str) -> bool:
-    """Tell whether events include the start of an attempt at a task."""
+    """Return whether events include the start of an attempt at a task."""
     return any(isinstance(entry.event, AttemptStarted) and entry.event.task_id == task_id for entry in entries)

@@ -34,7 +34,7 @@ def key_of(first: str, other: str) -> str:
 
 
 def is_path(name: str) -> bool:
-    """Tell whether a name is a file, not a moment."""
+    """Return whether a name is a file, not a moment."""
     return "/" in name or name.endswith((".db", ".zip")) or ("@" in name.lstrip("@"))
 
 

@@ -92,7 +92,7 @@ def _home() -> Path | None:
 
 
 def is_database(path: Path) -> bool:
-    """Tell whether a file is a Quarterdeck database, damaged or not."""
+    """Return whether a file is a Quarterdeck database, damaged or not."""
     try:
         check_database(path)
     except (NotOurFile, MissingFile):

@@ -71,20 +71,20 @@ class SearchQuery:
 def search_before(reader: Reader, seq: int, query: SearchQuery, *, limit: int = BLOCK) -> Search:
     """Return the newest passing events before `seq`, and how far back they are known: at least `limit`, or all."""
 
-    def page(at: int, conditions: Conditions) -> list[Record]:
-        return reader.records_before(at, PAGE_SIZE, **conditions)
+    def read_page(seq: int, conditions: Conditions) -> list[Record]:
+        return reader.records_before(seq, PAGE_SIZE, **conditions)
 
-    return _search(reader, seq, query, limit, page, is_backward=True)
+    return _search(reader, seq, query, limit, read_page, is_backward=True)
 
 
 def search_after(reader: Reader, seq: int, query: SearchQuery, *, limit: int = BLOCK) -> Search:
     """Return the oldest passing events after `seq`, and the seq up to which they are known."""
     last_seq = reader.last_seq()
 
-    def page(at: int, conditions: Conditions) -> list[Record]:
-        return reader.records(at, PAGE_SIZE, **conditions)
+    def read_page(seq: int, conditions: Conditions) -> list[Record]:
+        return reader.records(seq, PAGE_SIZE, **conditions)
 
-    search = _search(reader, seq, query, limit, page, is_backward=False)
+    search = _search(reader, seq, query, limit, read_page, is_backward=False)
     return search._replace(seq=max(last_seq, search.seq)) if search.complete else search
 
 
@@ -93,17 +93,19 @@ def _search(
     seq: int,
     query: SearchQuery,
     limit: int,
-    page: Callable[[int, Conditions], list[Record]],
+    read_page: Callable[[int, Conditions], list[Record]],
     *,
     is_backward: bool,
 ) -> Search:
     conditions, decoded_count = query.conditions(reader), 0
     search = Search([], seq, complete=bool(query.event_filter.fault))
     while not search.complete and len(search.entries) < limit and decoded_count < MAX_DECODED_EVENTS:
-        records = page(search.seq, conditions)
+        records = read_page(search.seq, conditions)
         passing = query.matching_entries(reader, records)
         decoded_count += len(records)
         entries = passing + search.entries if is_backward else search.entries + passing
-        reached = search.seq if not records else records[0].seq if is_backward else records[-1].seq
-        search = Search(entries, reached, complete=len(records) < PAGE_SIZE or bool(query.event_filter.fault))
+        reached_seq = search.seq
+        if records:
+            reached_seq = records[0].seq if is_backward else records[-1].seq
+        search = Search(entries, reached_seq, complete=len(records) < PAGE_SIZE or bool(query.event_filter.fault))
     return search

@@ -13,7 +13,7 @@ def expand_path(text: str | Path) -> Path:
 
 
 def exists(path: Path) -> bool:
-    """Tell whether a path exists; False if that cannot be determined."""
+    """Return whether a path exists; False if that cannot be determined."""
     try:
         return path.exists()
     except OSError:  # the name is too long, or a folder is not accessible

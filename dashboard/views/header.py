@@ -242,7 +242,7 @@ def paused_runs(state: State) -> str:
 
 
 def can_hand_over(situation: Situation) -> bool:
-    """Tell whether an engine leads and another one could take over."""
+    """Return whether an engine leads and another one could take over."""
     info = situation.engine
     return info is not None and info.alive and not info.hung and any(not standby.hung for standby in situation.standbys)
 

@@ -50,11 +50,11 @@ class ViewState:
         return self.situation.wall_ms or self.situation.now_ms
 
     def is_due(self, next_ms: int) -> bool:
-        """Tell whether a throttled redraw is due, by this computer's clock; always in the past."""
+        """Return whether a throttled redraw is due, by this computer's clock; always in the past."""
         return self.past is not None or self.has_passed(next_ms)
 
     def has_passed(self, next_ms: int) -> bool:
-        """Tell whether a time of this computer's clock has passed, or the clock was set back."""
+        """Return whether a time of this computer's clock has passed, or the clock was set back."""
         return not 0 < next_ms - self.wall_ms <= MAX_DELAY_MS
 
     @property

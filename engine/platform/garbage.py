@@ -11,8 +11,10 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 _NEW_OBJECTS, _YOUNG, _OLD = 20_000, 20, 100
+"""Thresholds of the three generations of the collector, as `gc.set_threshold` takes them."""
+_NEVER = 1_000_000_000
 _MIN_NEW_OBJECTS = 1_000
-"""Number of new objects, which are collected in half a millisecond."""
+"""Fewer new objects are not worth a collection; these take half a millisecond."""
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
 """From `malloc.h` of glibc."""
 
@@ -60,7 +62,7 @@ def keep_memory_small() -> None:
 @contextmanager
 def collection_paused() -> Iterator[None]:
     """Pause collection while a state is built, since its new objects are not garbage; from any thread."""
-    global _pauses  # the collector is one for the process
+    global _pauses  # the process has one collector
     with _lock:
         if gc.isenabled():
             gc.disable()
@@ -103,7 +105,6 @@ def importing_package() -> Iterator[None]:
 
 
 _lock = threading.Lock()
-_NEVER = 1_000_000_000
 _imports = _full_after = 0
 """Number of imports under way, and the threshold of full collections before them."""
 _pauses = 0

@@ -22,7 +22,7 @@ Durability = Literal["full", "normal"]
 
 BUSY_S = 5.0
 """Timeout for a lock in a file, in seconds."""
-SEND_PATIENCE_S = 30.0
+SEND_TIMEOUT_S = 30.0
 """Timeout of a client that queues a command, in seconds: hundreds of others may write at the same time."""
 _MAX_RETRY_DELAY_S = 0.032
 

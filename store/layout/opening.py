@@ -42,7 +42,7 @@ from store.wall_clock import wall_ms
 if TYPE_CHECKING:
     import aiosqlite
 
-_KILL_PATIENCE_S = 5.0
+_KILL_TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +274,7 @@ def _acquire_lock(files: Files, *, takeover: bool) -> FileLock:
     except StoreBusy:
         if not takeover or not _kill_hung(files.database):
             raise
-    return acquire(files.lock, files.database, patience_s=_KILL_PATIENCE_S)
+    return acquire(files.lock, files.database, timeout_s=_KILL_TIMEOUT_S)
 
 
 def _kill_hung(database: Path, token: int | None = None) -> bool:

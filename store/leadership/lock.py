@@ -14,7 +14,7 @@ from store.layout.files import open_for_writing, translate_os_errors
 from store.leadership.process import can_exist
 from store.wall_clock import wall_ms
 
-_PATIENCE_S = 0.1
+_TIMEOUT_S = 0.1
 """How long to wait for an engine that holds the lock."""
 _LEFTOVER_S = 10.0
 """How long to wait for short-lived holders: readers that test whether an engine runs, and a child process that a killed
@@ -40,13 +40,13 @@ class FileLock:
             os.close(descriptor)
 
 
-def acquire(path: Path, database: Path, *, patience_s: float = _PATIENCE_S) -> FileLock:
+def acquire(path: Path, database: Path, *, timeout_s: float = _TIMEOUT_S) -> FileLock:
     """Take the lock.
 
     Args:
         path: The lock file; created if missing.
         database: The database, for the message.
-        patience_s: How long to wait while an engine holds it, in seconds.
+        timeout_s: How long to wait while an engine holds it, in seconds.
 
     Raises:
         StoreBusy: If another engine holds it, also one of this process.
@@ -57,7 +57,7 @@ def acquire(path: Path, database: Path, *, patience_s: float = _PATIENCE_S) -> F
     try:
         while not _try_lock(descriptor, fcntl.LOCK_EX):
             waited_s = time.monotonic() - began_s
-            if waited_s >= patience_s and (waited_s >= _LEFTOVER_S or _is_engine_lock(descriptor)):
+            if waited_s >= timeout_s and (waited_s >= _LEFTOVER_S or _is_engine_lock(descriptor)):
                 raise StoreBusy(*_read_holder(descriptor), database)
             time.sleep(0.005)
     except BaseException:

@@ -9,5 +9,5 @@ def choose(words: list[str]) -> None:
 
 
 def is_chosen(what: str) -> bool:
-    """Tell whether a row is wanted."""
+    """Return whether a row is wanted."""
     return not _words or any(all(word in what for word in wanted.split()) for wanted in _words)

@@ -178,7 +178,7 @@ class Soak:
             CommandRow(uuid.uuid4().hex, each.type, encode_command(each), "soak", "operator", 0) for each in commands
         ]
         if rows:
-            with InboxClient(self.db, patience_s=PATIENCE_S) as inbox:
+            with InboxClient(self.db, timeout_s=PATIENCE_S) as inbox:
                 inbox.put(*rows)
 
     # What is done meanwhile
@@ -269,7 +269,7 @@ class Course:
         return statistics.median(self.values[-(len(self.values) // 3) :])
 
     def is_flat(self, share: float, slack: float) -> bool:
-        """Tell whether it grew by no more than a share of what it was, or by no more than an amount."""
+        """Return whether it grew by no more than a share of what it was, or by no more than an amount."""
         return self.late <= max(self.early * (1 + share), self.early + slack)
 
     def __str__(self) -> str:

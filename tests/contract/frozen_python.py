@@ -26,7 +26,7 @@ from tests.contract.frozen_records import fields_of, persisted_records, reached,
 ROOT = Path(__file__).resolve().parents[2]
 STRATEGY_PAGE = ROOT / "docs/semantics/strategies.md"
 _PACKAGES = ("dashboard", "engine", "quarterdeck", "store")
-_INTERNAL = frozenset({"gives", "says", "verdict", "whose"})
+_INTERNAL = frozenset({"gives", "template", "verdict", "whose"})
 """Members for the engine alone: words of messages, and what failure policies decide."""
 _DESCRIPTORS = (property, cached_property, classmethod, staticmethod)
 

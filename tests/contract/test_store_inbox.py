@@ -263,7 +263,7 @@ async def test_a_client_stopped_inside_its_write_locks_nobody_out_of_the_journal
 async def test_a_client_gives_up_on_a_locked_inbox_and_says_so(tmp_path: Path) -> None:
     async with open_store(tmp_path / "team.db"):
         pass
-    with InboxClient(tmp_path / "team.db", patience_s=0.02) as client:
+    with InboxClient(tmp_path / "team.db", timeout_s=0.02) as client:
         client.put(command("c1"))
         with write_lock_on(tmp_path / "team.db-inbox"), pytest.raises(StoreBusy) as busy:
             client.put(command("c2"))

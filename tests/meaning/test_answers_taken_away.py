@@ -47,7 +47,7 @@ class Question:
     """For how long the time until the default has stood still."""
 
     def is_plain(self, what: str, now_s: float) -> bool:
-        """Tell whether it is plain when a task asks after such an act: what is paused begins on no other agent."""
+        """Return whether it is plain when a task asks after such an act: what is paused begins on no other agent."""
         if what in ("pause", "resume"):
             return now_s > self.thinks_s
         return what != "reassign" or self.paused_s is None
@@ -60,7 +60,7 @@ class Question:
         return self.thinks_s + self.due_s + self.stood_s + max(0.0, stands)
 
     def is_open(self, now_s: float) -> bool:
-        """Tell whether the question waits for a person; `now_s` is a moment at which nothing else happens."""
+        """Return whether the question waits for a person; `now_s` is a moment at which nothing else happens."""
         if self.answer is None and self.cut_s is None and now_s > self.default_due(now_s):
             self.answer = DEFAULT
         return self.thinks_s < now_s and self.answer is None and self.cut_s is None

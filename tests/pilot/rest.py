@@ -32,7 +32,7 @@ async def at_rest(pilot: Pilot[int]) -> None:
 
 
 def _moves(app: QuarterdeckApp) -> bool:
-    """Tell whether the screen on top is still opening, or has yet to be laid out or called back, or holds work back."""
+    """Return whether the screen on top is still opening, has yet to be laid out or called back, or holds work back."""
     screen = app.screen
     waits = any(one.key_frames.deferred for one in app._visible())
     return app._opening is not None or screen._layout_required or bool(screen._callbacks) or waits
@@ -75,6 +75,6 @@ async def _nothing_is_left(app: App[Any]) -> None:
 
 
 def _changed(screen: Screen[Any]) -> bool:
-    """Tell whether a screen has yet to be drawn, laid out or called back."""
+    """Return whether a screen has yet to be drawn, laid out or called back."""
     marks = (screen._layout_required, screen._scroll_required, screen._repaint_required, screen._recompose_required)
     return any(marks) or bool(screen._dirty_widgets or screen._callbacks)

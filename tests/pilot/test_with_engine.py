@@ -56,7 +56,7 @@ def line(app: QuarterdeckApp, bar: str) -> str:
 
 
 def bar_says(app: QuarterdeckApp, text: str) -> bool:
-    """Tell whether the time bar says something, on however many lines."""
+    """Return whether the time bar says something, on however many lines."""
     return "".join(text.split()) in "".join(app.screen.query_one("#time", Lines).text.split())
 
 

@@ -177,7 +177,7 @@ def test_a_lock_that_is_left_over_from_a_killed_engine_is_waited_for(tmp_path: P
     assert killed.stdout.readline() == "held\n"
     killed.wait()
     with ThreadPoolExecutor() as threads:
-        taken = threads.submit(acquire, lock, path, patience_s=0.0)
+        taken = threads.submit(acquire, lock, path, timeout_s=0.0)
         with pytest.raises(TimeoutError):
             taken.result(0.5)
         killed.stdin.close()
@@ -191,7 +191,7 @@ def test_a_lock_that_readers_look_at_is_waited_for(tmp_path: Path) -> None:
     looking = os.open(lock, os.O_RDONLY)
     fcntl.flock(looking, fcntl.LOCK_SH)
     with ThreadPoolExecutor() as threads:
-        taken = threads.submit(acquire, lock, path, patience_s=0.0)
+        taken = threads.submit(acquire, lock, path, timeout_s=0.0)
         with pytest.raises(TimeoutError):
             taken.result(0.5)
         os.close(looking)

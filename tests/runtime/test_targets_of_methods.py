@@ -150,7 +150,7 @@ def present_state() -> State:
 
 
 def is_unknown(result: Any) -> bool:
-    """Tell whether a call was refused because its target names nothing that it takes."""
+    """Return whether a call was refused because its target names nothing that it takes."""
     return "unknown" in f"{result[0]} {result[1]}".casefold()
 
 

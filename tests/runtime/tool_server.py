@@ -301,7 +301,7 @@ def over_http() -> None:
     from mcp.server.mcpserver import Context
 
     def is_authorized(context: Context[Any, Any]) -> str:
-        """Tell whether a request has the header that it should have."""
+        """Return whether a request has the header that it should have."""
         return "yes" if (context.headers or {}).get("x-token") == os.environ.get("WEB_TOKEN") else "no"
 
     server = MCPServer("tools of the tests")

@@ -91,7 +91,7 @@ def at_rest(world: World) -> State:
 
 
 def at_rest_follows_up(state: State) -> bool:
-    """Tell whether an import alone lets something end, such as an agent that was only waiting to leave."""
+    """Return whether an import alone lets something end, such as an agent that was only waiting to leave."""
     return any(each.removing is not None for each in state.agents.values())
 
 
@@ -110,7 +110,7 @@ def test_what_is_done_is_not_done_again_elsewhere_and_all_the_rest_is(world: Wor
 
 
 def waits_for_nobody(state: State, run_id: str) -> bool:
-    """Tell whether a run waits for a capability that nobody is left with: the one thing that time does not solve."""
+    """Return whether a run waits for a capability that nobody is left with: the one thing that time does not solve."""
     tasks = (state.tasks[task_id] for task_id in state.runs[run_id].tasks)
     return any(
         task.status is TaskStatus.WAITING and task.queue in state.queues and not state.queues[task.queue].agents

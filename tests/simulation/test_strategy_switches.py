@@ -275,7 +275,7 @@ def assert_nobody_is_asked_again(world: World, change: GroupChange) -> None:
 
 
 def is_for_request(task: Task | None) -> bool:
-    """Tell whether this is a member's work on the request, in a run that is still open."""
+    """Return whether this is a member's work on the request, in a run that is still open."""
     return task is not None and task.kind == "agent" and task.takes != "own" and task.asker_id is None
 
 

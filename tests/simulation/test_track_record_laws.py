@@ -41,7 +41,7 @@ def test_work_of_a_category_goes_to_nobody_than_whom_another_is_better_at_it(dat
 
 
 def _is_better(one: list[tuple[int, bool]], than: list[tuple[int, bool]]) -> bool:
-    """Tell whether attempts took less time on average, and at least as large a share of them ended well, of no more.
+    """Return whether attempts took less time on average, and at least as large a share of them ended well, of no more.
 
     Of more attempts the same share counts for less: the rank adds a success to both, which weighs most where few are.
     """

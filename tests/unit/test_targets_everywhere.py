@@ -35,13 +35,13 @@ OTHER_TEXTS = {
 
 
 def is_target(hint: Any) -> bool:
-    """Tell whether a type is that of a target, or of several."""
+    """Return whether a type is that of a target, or of several."""
     names = any(isinstance(one, NamesObject) for one in getattr(hint, "__metadata__", ()))
     return names or any(is_target(one) for one in get_args(hint))
 
 
 def is_text(hint: Any) -> bool:
-    """Tell whether a type is a text or texts; a mapping and a choice of a few words are none."""
+    """Return whether a type is a text or texts; a mapping and a choice of a few words are none."""
     return hint is str or (get_origin(hint) not in (dict, Mapping) and any(is_text(one) for one in get_args(hint)))
 
 

@@ -209,7 +209,7 @@ Quoting.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:y
 
 
 def is_a_number_there(value: Any) -> bool:
-    """Tell whether the reader of team files does not take a value for a text."""
+    """Return whether the reader of team files does not take a value for a text."""
     return not isinstance(value, int | float) or (math.isfinite(value) if isinstance(value, float) else value < 10**100)
 
 

@@ -17,7 +17,7 @@ DONE: tuple[tuple[TourContext, ...], ...] = (
     (TourContext("", page=True, cursor="a1"),),
     (HOME._replace(cursor="a1"),),
     (TourContext("tasks", cursor="t1"),),
-    (TourContext("tasks", cursor="t1", typing=True), TourContext("tasks", cursor="t1", needle="x")),
+    (TourContext("tasks", cursor="t1", typing=True), TourContext("tasks", cursor="t1")),
     (TourContext("tasks", cursor="t1", past=True),),
     (TourContext("tasks", cursor="t1"),),
     (TourContext("tasks", cursor="t1", help=True),),

@@ -41,7 +41,7 @@ class OutputSettings:
     """`--db` or QUARTERDECK_DB, as it was given."""
     json: bool = False
     debug: bool = False
-    chosen: "Path | None" = None
+    database: "Path | None" = None
     """The database that the subcommand is about, once that is known."""
 
 

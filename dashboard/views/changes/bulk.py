@@ -71,7 +71,7 @@ def plan_pause(state: State, keys: Sequence[str], *, stop: bool) -> Bulk:
 
 
 def any_works(state: State, keys: Sequence[str]) -> bool:
-    """Tell whether one of these members or runs is neither paused nor in trouble."""
+    """Return whether one of these members or runs is neither paused nor in trouble."""
     members = [state.agents.get(key) or state.supervisors.get(key) or state.runs.get(key) for key in keys]
     return any(member and not member.paused and not is_in_trouble(state, member.id) for member in members)
 

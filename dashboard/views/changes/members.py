@@ -107,7 +107,7 @@ def conversations(state: State, supervisor_id: str | None) -> list[str]:
 
 
 def has_conversations(state: State, supervisor_id: str | None) -> bool:
-    """Tell whether a supervisor has conversations, or an agent played by a model, which would see one."""
+    """Return whether a supervisor has conversations, or an agent played by a model, which would see one."""
     supervisor = state.supervisors.get(supervisor_id or "")
     if supervisor is None:
         return False

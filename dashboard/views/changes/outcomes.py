@@ -64,7 +64,7 @@ NOTHING_TO_UNDO = (
 
 
 def can_be_undone(command: Command) -> bool:
-    """Tell whether a command has an inverse."""
+    """Return whether a command has an inverse."""
     return type(command) in INVERSES
 
 

@@ -43,7 +43,7 @@ def settings_hint(mode: str) -> str:
 
 
 def has_settings(mode: str) -> bool:
-    """Tell whether a strategy has settings."""
+    """Return whether a strategy has settings."""
     return not settings_hint(mode).startswith("There is nothing")
 
 
@@ -187,7 +187,7 @@ def resulting_graph(state: State, change: GroupChange) -> list[TaskNode]:
 
 
 def fits_in_width(nodes: Sequence[TaskNode], width: int, *, stack: int = STACK) -> bool:
-    """Tell whether a graph fits without wrapping."""
+    """Return whether a graph fits without wrapping."""
     widths = [max(map(cell_len, _stack(layer, stack))) for layer in _layers(nodes)]
     return sum(widths) + ARROW * (len(widths) - 1) <= width
 
@@ -214,7 +214,7 @@ def graph_cells(nodes: Sequence[TaskNode], width: int, *, stack: int = STACK) ->
 
 
 def _is_shown(node: Task) -> bool:
-    """Tell whether a task is drawn: skipped nodes only if an agent or a team would have worked on them."""
+    """Return whether a task is drawn: skipped nodes only if an agent or a team would have worked on them."""
     return node.status is not TaskStatus.SKIPPED or node.kind in ("agent", "group")
 
 

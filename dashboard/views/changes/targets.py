@@ -87,7 +87,7 @@ def look_up_id(
 
 
 def is_in_trouble(state: State, member_id: str) -> bool:
-    """Tell whether a member has an error or an open circuit; resuming it checks it again."""
+    """Return whether a member has an error or an open circuit; resuming it checks it again."""
     agent, supervisor = state.agents.get(member_id), state.supervisors.get(member_id)
     if agent is not None:
         return agent.error is not None or agent.circuit != "closed"

@@ -52,7 +52,7 @@ def arrange_layers(nodes: tuple[str, ...], edges: tuple[tuple[str, str], ...]) -
 
 
 def is_dummy(node: str) -> bool:
-    """Tell whether a name stands for an edge that passes through a layer."""
+    """Return whether a name stands for an edge that passes through a layer."""
     return node.startswith("\0")
 
 

@@ -153,7 +153,7 @@ def hairline(title: str, width: int, *, right: str = "", tone: str = "muted") ->
 
 
 def is_hairline(line: Line) -> bool:
-    """Tell whether a line is a hairline with a title."""
+    """Return whether a line is a hairline with a title."""
     return line.spans[:1] == (_RULE,)
 
 

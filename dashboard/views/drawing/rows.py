@@ -232,7 +232,7 @@ def _total_width(columns: Sequence[AnyColumn], visible: list[int], gap: int) -> 
 
 
 def matches(needle: str, *texts: str | None, **values: str | None) -> bool:
-    """Tell whether a row of texts passes a filter.
+    """Return whether a row of texts passes a filter.
 
     Args:
         needle: The filter, as it is being typed.

@@ -35,13 +35,13 @@ def draw_frame(
         width: In cells, the edge included.
         joins: Lines at which a hairline of the neighbour meets the edge.
     """
-    rows: list[tuple[Line, bool]] = [(line, False) for line in head]
+    rows: list[tuple[Line, bool]] = [(line, False) for line in head]  # each with whether it is a rule
     for section in sections:
         rows.append((hairline(section.title, width - 1, right=section.right), True))
         rows += [(line, False) for line in section.lines]
     rows += [(BLANK, False)] * (height - len(rows))
     return [
-        _add_edge(line, width, is_rule=rules, is_joined=y in joins) for y, (line, rules) in enumerate(rows[:height])
+        _add_edge(line, width, is_rule=is_rule, is_joined=y in joins) for y, (line, is_rule) in enumerate(rows[:height])
     ]
 
 
@@ -52,7 +52,10 @@ def draw_side_by_side(panes: Sequence[tuple[Sequence[Section], int]], height: in
         panes: The sections of each pane with its width in cells, from left to right.
         height: In lines; sections are cut off there.
     """
-    frames = [draw_frame((), sections, width + (not index), height) for index, (sections, width) in enumerate(panes)]
+    # The first pane has no left edge: its frame is drawn a cell wider, and the edge is dropped below.
+    frames = [
+        draw_frame((), sections, width if index else width + 1, height) for index, (sections, width) in enumerate(panes)
+    ]
     lines = []
     for y in range(height):
         parts: list[tuple[Sequence[Span], int]] = []
@@ -73,7 +76,7 @@ def _add_edge(line: Line, width: int, *, is_rule: bool, is_joined: bool) -> Line
 def wrap_end(text: str, width: int, max_lines: int) -> list[str]:
     """Return the last `max_lines` lines of a text, cleaned and broken at spaces to `width` cells."""
     width = max(1, width)
-    tail = text[-(max_lines + 1) * width * 2 :]
+    tail = text[-(max_lines + 1) * width * 2 :]  # twice what fits, so that only shown lines are cleaned and wrapped
     pieces = [piece for line in clean_lines(tail) for piece in fold(line.rstrip(), width)]
     return pieces[-max_lines:] if max_lines > 0 else []
 

@@ -13,7 +13,7 @@ class Stillness:
         self._drawn_ms = self._moved_ms = 0
 
     def is_due(self, view: ViewState, *, quiet: bool, every_ms: int = 0) -> bool:
-        """Tell whether to draw it now.
+        """Return whether to draw it now.
 
         Args:
             quiet: Whether only the clock has changed since it was drawn.

@@ -118,7 +118,7 @@ def _indent(lines: Iterator[Line]) -> Iterator[Line]:
 
 
 def _is_tall(value: Any) -> bool:
-    """Tell whether a value contains values that are not plain."""
+    """Return whether a value contains values that are not plain."""
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
     return any(isinstance(part, Mapping | list) and part for part in inner)
 

@@ -257,7 +257,7 @@ def state_of_agent(state: State, agent: Agent, *, working: bool = True) -> Cell:
 
 
 def asks_person(state: State, agent: Agent) -> bool:
-    """Tell whether an attempt of an agent waits for the answer of a person."""
+    """Return whether an attempt of an agent waits for the answer of a person."""
     attempts = (task.attempt for task_id in agent.parked if (task := state.tasks.get(task_id)) is not None)
     return any(attempt is not None and attempt.parked_for in PEOPLE for attempt in attempts)
 

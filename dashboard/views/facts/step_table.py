@@ -23,7 +23,7 @@ _GLYPHS = {"model": ("✓", "done"), "tool": ("⚙", "tool"), "compact": ("≡",
 
 
 def is_step(entry: Entry) -> bool:
-    """Tell whether an event is a step, or a failed call of a model."""
+    """Return whether an event is a step, or a failed call of a model."""
     return isinstance(entry.event, StepRecorded | ModelFailed)
 
 

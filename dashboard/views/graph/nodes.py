@@ -45,12 +45,12 @@ class Sight:
         )
 
     def is_lively(self, agent: Agent) -> bool:
-        """Tell whether an agent is at work, or was a moment ago, as between two short tasks."""
+        """Return whether an agent is at work, or was a moment ago, as between two short tasks."""
         lately = self.now_ms - self.activity.started_ms.get(agent.id, 0) < LATELY_MS
         return bool(agent.running) or (lately and self.counts.working and agent.status is AgentStatus.IDLE)
 
     def is_at_rest(self, agent: Agent) -> bool:
-        """Tell whether an agent has been idle for a while."""
+        """Return whether an agent has been idle for a while."""
         return agent.status is AgentStatus.IDLE and self.now_ms - agent.idle_since_ms >= MIN_SHOWN_MS
 
 

@@ -148,7 +148,7 @@ def _add_led_nodes(building: _GraphBuilder, lead: Task, task_ids: Iterable[str])
 
 
 def _is_unfolded(building: _GraphBuilder, task: Task) -> bool:
-    """Tell whether a node is drawn with its children: while it runs, or if resting nodes are shown."""
+    """Return whether a node is drawn with its children: while it runs, or if resting nodes are shown."""
     if not task.children:
         return False
     if building.opened is not None and task.kind == "group" and task.id not in building.opened:

@@ -36,7 +36,7 @@ def hand_overs(state: State) -> dict[tuple[str, str], int]:
 
 
 def is_crowded(sight: Sight, below: str | None, lines: int) -> bool:
-    """Tell whether too many agents are at work to fit into `lines`.
+    """Return whether too many agents are at work to fit into `lines`.
 
     A check before any box is made: boxes of a thousand agents take longer than everything else on the screen.
     """

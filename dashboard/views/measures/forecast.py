@@ -62,7 +62,7 @@ def asked_task_ids(state: State, run: Run) -> set[str]:
 
 
 def waits_for_you(state: State, run: Run) -> bool:
-    """Tell whether all open tasks of a run wait for answers, also about a spent budget above it."""
+    """Return whether all open tasks of a run wait for answers, also about a spent budget above it."""
     if not run.running and (run.held or any(supervisor.held for supervisor in _supervisors_over(state, run))):
         return True
     left = run.total - run.ended
@@ -76,7 +76,7 @@ def _supervisors_over(state: State, run: Run) -> Iterator[Supervisor]:
 
 
 def may_grow(state: State, run: Run) -> bool:
-    """Tell whether a run may get more tasks: a lead has delegated and is not done, or a graph is not planned yet."""
+    """Return whether a run may get more tasks: a lead has delegated and is not done, or a graph is not planned yet."""
     todo, visited = [run.root_id], 0
     while todo and visited < MAX_NODES:
         task = state.tasks.get(todo.pop())

@@ -16,7 +16,7 @@ USAGE_TITLES = ("TOKENS", "COST")
 
 
 def is_metered(state: State) -> bool:
-    """Tell whether any usage of a team is known."""
+    """Return whether any usage of a team is known."""
     return any(is_known(root.usage) for root in state.roots)
 
 

@@ -92,7 +92,7 @@ def draw_timeline(lanes: Lanes, view: TimelineView, *, width: int, height: int) 
 
 
 def _has_title_room(lanes: Lanes, axis: Axis) -> bool:
-    """Tell whether attempts are long enough for titles below them."""
+    """Return whether attempts are long enough for titles below them."""
     newest = [*list(lanes.spans)[-50:], *lanes.open_attempts()][-50:]
     if not newest or not axis.columns:
         return False

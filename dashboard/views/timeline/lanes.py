@@ -164,11 +164,11 @@ class Lanes:
         return lanes
 
     def remembers(self, at: int) -> bool:
-        """Tell whether all attempts since a position are kept individually."""
+        """Return whether all attempts since a position are kept individually."""
         return len(self.spans) < MAX_ATTEMPTS or self.spans[0].end <= at
 
     def covers(self, at_ms: int) -> bool:
-        """Tell whether a moment is in the period of these lanes."""
+        """Return whether a moment is in the period of these lanes."""
         return self.first_ms <= at_ms and (self.ends_ms is None or at_ms <= self.ends_ms)
 
     def position_at(self, at_ms: int) -> int:

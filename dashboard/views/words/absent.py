@@ -13,7 +13,7 @@ _OVER = "this task is over with its run; on Runs <retry:r> submits the request a
 
 
 def is_issued(state: State, key: str) -> bool:
-    """Tell whether an id has been issued; ids are never reused."""
+    """Return whether an id has been issued; ids are never reused."""
     number = key[1:]
     return number.isdecimal() and 0 < int(number[:18]) <= state.minted.get(key[:1], 0)
 

@@ -69,7 +69,7 @@ def unit(kind: str) -> str:
 
 
 def is_known(usage: Usage | None) -> bool:
-    """Tell whether tokens or money are known, so that they are worth showing."""
+    """Return whether tokens or money are known, so that they are worth showing."""
     return usage is not None and (usage.tokens_in, usage.tokens_out, usage.cost_usd) != (None, None, None)
 
 

@@ -44,7 +44,7 @@ class Subject(Protocol):
     """What a filter reads from a row."""
 
     def has(self, word: str) -> bool:
-        """Tell whether a case-folded word occurs in one of its texts."""
+        """Return whether a case-folded word occurs in one of its texts."""
         ...
 
     def texts(self) -> Iterable[str]:
@@ -128,7 +128,7 @@ class Expression:
         return any(map(self.is_in, subject.texts()))
 
     def is_in(self, text: str) -> bool:
-        """Tell whether it matches a part of a text.
+        """Return whether it matches a part of a text.
 
         Raises:
             FilterError: If an expression takes too long.
@@ -158,7 +158,7 @@ class Filter:
     """Why it is invalid, in one line; then nothing passes."""
 
     def passes(self, subject: Subject) -> bool:
-        """Tell whether a row passes.
+        """Return whether a row passes.
 
         Raises:
             FilterError: If an expression takes too long.

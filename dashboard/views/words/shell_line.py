@@ -154,7 +154,7 @@ def _several(args: Args, name: str) -> list[Args]:
 
 
 def _is_one_swap(swaps: Sequence[Args]) -> bool:
-    """Tell whether one line can send several swaps: all have the same spec, or all specs come from one file."""
+    """Return whether one line can send several swaps: all have the same spec, or all specs come from one file."""
     return len({*map(_alike, swaps)}) < 2 or _is_of_file(swaps)
 
 

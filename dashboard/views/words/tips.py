@@ -270,7 +270,7 @@ class Tips:
         self.current, self._quiet_until_ms = None, now_ms + PAUSE_MS
 
     def _stays(self, tip: Tip, context: TipContext) -> bool:
-        """Tell whether a tip stays; one that is not urgent may cease to apply for a moment."""
+        """Return whether a tip stays; one that is not urgent may cease to apply for a moment."""
         over = context.now_ms - self._since_ms >= tip.lasts_ms and not tip.urgent
         grace_ms = 0 if tip.urgent or context.in_past else GRACE_MS
         return (
@@ -281,7 +281,7 @@ class Tips:
 
 
 def _applies(tip: Tip, context: TipContext) -> bool:
-    """Tell whether a tip applies now: in the past only the fork, and without an engine only tips that need none."""
+    """Return whether a tip applies now: in the past only the fork, and without an engine only tips that need none."""
     if context.in_past != (tip.name == "fork") or (
         context.pid is None and tip.name not in ("fork", "report", "invitation")
     ):

@@ -22,11 +22,11 @@ class TourContext(NamedTuple):
     place: str = ""
     """The place on top; empty on a page."""
     page: bool = False
+    """Whether a page is on top, not a place."""
     cursor: str = ""
     past: bool = False
     typing: bool = False
     """Whether a filter is being typed."""
-    needle: str = ""
     help: bool = False
 
 
@@ -37,9 +37,9 @@ class TourStep(NamedTuple):
     key: str
     """Its key, for `fill_keys`."""
     is_done: Callable[[TourContext, TourContext], bool]
-    """Tells from the context when the step began, and that of now, whether it is done."""
-    at: str
-    """Id of the widget of the frame that it points at."""
+    """Returns whether the step is done, from the context at its begin and the present one."""
+    widget_id: str
+    """The widget of the frame that it points at."""
     own_keys: frozenset[str] = frozenset()
     """Keys that the step itself asks for, which otherwise continue or leave the tour."""
 
@@ -86,7 +86,7 @@ STEPS = (
 
 
 class Tour:
-    """The user's position in the tour; `step` is None at the end."""
+    """The user's position in the tour."""
 
     def __init__(self) -> None:
         self.index = -1
@@ -98,7 +98,7 @@ class Tour:
         return STEPS[self.index] if 0 <= self.index < len(STEPS) else None
 
     def update(self, now: TourContext) -> bool:
-        """Advance if the step is done; tell whether the step has changed."""
+        """Advance if the step is done; return whether the step has changed."""
         if self.index < 0:
             self.advance(now)
             return True
@@ -126,7 +126,7 @@ class Tour:
             return []
         leaves = "" if "escape" in step.own_keys else " · esc leaves"
         title = hairline(f"TOUR {self.index + 1} of {len(STEPS)}", width, right=f"space goes on{leaves}")
-        mark = {"body": "▲ ", "tabs": "▲ ", "time": "▼ ", "keys": "▼ "}[step.at]
+        mark = {"body": "▲ ", "tabs": "▲ ", "time": "▼ ", "keys": "▼ "}[step.widget_id]
         key = fill_keys(step.key)
         rows = fold(fill_keys(step.text), max(10, width - 6 - len(key)))
         first = Line((Span(" "), Span(mark, "accent"), Span(rows[0])))

@@ -3,6 +3,8 @@
 Only an object with a deadline of its own has timers: a run of 10,000 tasks has two. See docs/semantics/limits.md.
 """
 
+from typing import NamedTuple
+
 from engine.core.commands import SetDeadline
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Decided
@@ -22,7 +24,15 @@ class Deadline:
 
     due_ms: int
     after_ms: int
+    """Time from now to `due_ms`."""
     warn_ms: int
+
+
+class _AllowedTime(NamedTuple):
+    """How long a run may take, and the supervisor that limits it."""
+
+    time_ms: int
+    supervisor_name: str
 
 
 def deadline_for(
@@ -32,9 +42,9 @@ def deadline_for(
     candidates_ms = [] if requested_s is None else [round(requested_s * 1000)]
     if limits is not None and limits.run_s is not None:
         candidates_ms.append(round(limits.run_s * 1000))
-    allowed = _allowed_ms(state, supervisor)
+    allowed = _allowed_time(state, supervisor)
     if allowed is not None:
-        candidates_ms.append(allowed[0])
+        candidates_ms.append(allowed.time_ms)
     return _make_deadline(min(candidates_ms), _warn_at(state, supervisor, limits), ctx) if candidates_ms else None
 
 
@@ -43,13 +53,13 @@ def _make_deadline(after_ms: int, warn_at: float, ctx: DecisionContext) -> Deadl
     return Deadline(due_ms=ctx.now_ms + after_ms, after_ms=after_ms, warn_ms=ctx.now_ms + round(after_ms * warn_at))
 
 
-def _allowed_ms(state: State, supervisor: Supervisor) -> tuple[int, str] | None:
-    """Return how long a run may take under `supervisor`, and the name of the supervisor that sets this."""
-    allowed: list[tuple[int, str]] = []
+def _allowed_time(state: State, supervisor: Supervisor) -> _AllowedTime | None:
+    """Return how long a run may take under `supervisor`; None without a limit."""
+    allowed: list[_AllowedTime] = []
     for ancestor in lineage_of(state, supervisor):
         for limits in (ancestor.options.limits, ancestor.options.run_limits):
             if limits is not None and limits.run_s is not None:
-                allowed.append((max(1, round(limits.run_s * 1000)), ancestor.name))
+                allowed.append(_AllowedTime(max(1, round(limits.run_s * 1000)), ancestor.name))
     return min(allowed) if allowed else None
 
 
@@ -80,17 +90,18 @@ def _set_for_run(state: State, run: Run, requested_s: float | None, ctx: Decisio
     if run.cancelling or state.tasks[run.root_id].ended:
         raise Refused(f"run {run.id} is being stopped already; it needs no deadline")
     supervisor = state.supervisors.get(run.supervisor_id)
-    allowed = None if supervisor is None else _allowed_ms(state, supervisor)
+    allowed = None if supervisor is None else _allowed_time(state, supervisor)
     deadline = None
     if requested_s is not None:
         warn_at = WARN_AT if supervisor is None else _warn_at(state, supervisor, run.limits)
         deadline = _make_deadline(round(requested_s * 1000), warn_at, ctx)
     if allowed is not None:
-        latest_ms = run.started_ms + allowed[0]
+        latest_ms = run.started_ms + allowed.time_ms
         if deadline is None or deadline.due_ms > latest_ms:
             left_s = max(0, latest_ms - ctx.now_ms) / 1000
             raise Refused(
-                f"supervisor {allowed[1]!r} lets a run take {seconds(allowed[0])}, and {left_s:g} s of that are left; "
+                f"supervisor {allowed.supervisor_name!r} lets a run take {seconds(allowed.time_ms)}, "
+                f"and {left_s:g} s of that are left; "
                 "set an earlier deadline, or change its limits first"
             )
     return _deadline_decision(run.id, None, deadline, f"run {run.id}")
@@ -102,9 +113,9 @@ def _set_for_task(state: State, task: Task, requested_s: float | None, ctx: Deci
     if task.cancelling or state.runs[task.run_id].cancelling:
         raise Refused(f"task {task.id} is being stopped already; it needs no deadline")
     deadline = None if requested_s is None else _make_deadline(round(requested_s * 1000), WARN_AT, ctx)
-    above_ms = parent_deadline_ms(state, task)
-    if deadline is not None and above_ms is not None and deadline.due_ms > above_ms:
-        left_s = max(0, above_ms - ctx.now_ms) / 1000
+    parent_due_ms = parent_deadline_ms(state, task)
+    if deadline is not None and parent_due_ms is not None and deadline.due_ms > parent_due_ms:
+        left_s = max(0, parent_due_ms - ctx.now_ms) / 1000
         raise Refused(
             f"task {task.id} is part of what has to have ended in {left_s:g} s; "
             f"set an earlier deadline, or that of run {task.run_id} first"

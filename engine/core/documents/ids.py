@@ -50,12 +50,12 @@ def _all_values(values: Iterable[dict[str, str]]) -> Iterator[str]:
 
 
 def _map_queue_key(key: str, new_id: NewId) -> str:
-    before, owner, after = _split_queue_key(key)
-    return f"{before}:{new_id(owner)}{after}"
+    kind, owner, suffix = _split_queue_key(key)
+    return f"{kind}:{new_id(owner)}{suffix}"
 
 
 def _split_queue_key(key: str) -> tuple[str, str, str]:
-    """Split the key of a queue into the part before its id, the id, and the part after it."""
+    """Split the key of a queue into its kind, the id of its owner, and what follows."""
     kind, owner, *capability = key.split(":", 2)
     owner, plus, depth = owner.partition("+")
     if plus and (kind != "able" or not depth.isdecimal()):
@@ -64,7 +64,7 @@ def _split_queue_key(key: str) -> tuple[str, str, str]:
 
 
 def _queue_owners(keys: Iterable[str | None]) -> Iterator[str]:
-    return (_split_queue_key(key)[1] for key in _drop_none(keys))
+    return (owner for _, owner, _ in map(_split_queue_key, _drop_none(keys)))
 
 
 def _map_timer_key(key: str, new_id: NewId) -> str:

@@ -43,7 +43,7 @@ def strategy_named(name: str) -> Strategy:
 
 
 def is_sparse(name: str) -> bool:
-    """Tell whether a strategy may leave members out; True for one that does not say, and for one that is gone."""
+    """Return whether a strategy may leave members out; True for one that does not say, and for one that is gone."""
     return getattr(STRATEGIES.get(name), "is_sparse", True)
 
 

@@ -84,7 +84,7 @@ class AttemptMemory:
             self.utterances = utterances
 
     def is_in_journal(self, key: str) -> bool:
-        """Tell whether the journal has the result of a call by its key: as a step, or as the one task that it asked."""
+        """Return whether the journal has the result of a call by its key: as a step, or as its one task."""
         task = self._attempt.state.tasks.get(self._effect.task_id)
         return task is not None and (key in task.steps or (key in task.calls and len(task.calls[key].children) == 1))
 

@@ -52,7 +52,7 @@ class _AppliedCommand:
         self.at_ms = event.at_ms
 
     def _is_target(self, target: str, member: AgentEntry | SupervisorEntry) -> bool:
-        """Tell whether a target may name a member: by its id with or without an @, its name, or the end of its path."""
+        """Return whether a target may name a member: by its id with or without @, its name, or the end of its path."""
         if target.startswith("@"):
             return target[1:] == member.id
         *parent_names, name = [word for word in target.split("/") if word]

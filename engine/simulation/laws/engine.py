@@ -50,7 +50,7 @@ def looking_changes_nothing(world: ObservedWorld) -> str | None:
 
 
 @law(When.AFTER_BATCH)
-def what_is_limited_is_known(books: ShadowLedger) -> str | None:
+def limits_are_indexed(books: ShadowLedger) -> str | None:
     """Everything with limits is in the index of limits, so that its budgets are checked."""
     state = books.state
     limited_ids = [run.id for run in books.work.runs.values() if run.limits is not None]
@@ -80,7 +80,7 @@ def timers_fire(world: ObservedWorld) -> str | None:
 
 
 @law(When.AT_MOMENTS)
-def what_is_due_has_happened(world: ObservedWorld) -> str | None:
+def nothing_is_overdue(world: ObservedWorld) -> str | None:
     """No back-off, deadline, question or open circuit is overdue, whatever timers there are."""
     books, now_ms = world.books, world.now_ms
     for job in books.work.jobs.values():

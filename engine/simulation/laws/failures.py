@@ -147,7 +147,7 @@ def _home_of(books: ShadowLedger, job: Job) -> str:
 
 
 def is_available(books: ShadowLedger, agent: AgentEntry) -> bool:
-    """Tell whether an agent is available: not leaving, broken, exhausted or behind an open circuit."""
+    """Return whether an agent is available: not leaving, broken, exhausted or behind an open circuit."""
     is_shut = books.failures.circuit(agent.id).is_shut
     is_broken = agent.removing is not None or agent.error is not None or agent.exhausted
     return not (
@@ -158,7 +158,7 @@ def is_available(books: ShadowLedger, agent: AgentEntry) -> bool:
 
 
 def _must_take_over(books: ShadowLedger, job: Job, agent: AgentEntry) -> bool:
-    """Tell whether a sibling shares a specialty with the agent of a task, and so must be able to take over."""
+    """Return whether a sibling shares a specialty with the agent of a task, and so must be able to take over."""
     policy_use = books.failures.policy_use_of(job.id)
     first = books.team.agents.get(policy_use.failed_on[0]) if policy_use.failed_on else None
     asker = books.work.jobs.get(job.asked_by or job.parent_id or "")

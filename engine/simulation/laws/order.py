@@ -112,7 +112,7 @@ def _arrival(task: Task) -> tuple[int, int]:
 
 
 @law(events.AttemptPreempted)
-def who_makes_way_was_asked(books: ShadowLedger, event: events.AttemptPreempted) -> str | None:
+def preempted_attempts_were_asked(books: ShadowLedger, event: events.AttemptPreempted) -> str | None:
     """An attempt is preempted only for the task that asked for its slot."""
     attempt = books.work.jobs[event.task_id].attempt
     if attempt is None or "preempt" not in attempt.stop_reasons:

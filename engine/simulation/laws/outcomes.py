@@ -91,7 +91,7 @@ def a_finished_task_is_not_started(books: ShadowLedger, event: events.AttemptSta
 
 
 @law(events.GroupPlanned, events.AttemptStarted)
-def what_comes_first_has_ended(books: ShadowLedger, event: events.AttemptStarted | events.GroupPlanned) -> str | None:
+def predecessors_have_ended(books: ShadowLedger, event: events.AttemptStarted | events.GroupPlanned) -> str | None:
     """A task begins only after its predecessors have ended and let it go on, and with no open question about it."""
     work = books.work
     job = work.jobs[event.task_id]
@@ -149,7 +149,7 @@ def answers_are_complete(books: ShadowLedger, event: events.AttemptResumed | eve
 
 
 @law(events.AttemptResumed)
-def who_goes_on_was_answered(books: ShadowLedger, event: events.AttemptResumed) -> str | None:
+def resumed_attempts_were_answered(books: ShadowLedger, event: events.AttemptResumed) -> str | None:
     """A parked attempt resumes when its last answer has come, when a step needs a slot, or to migrate."""
     job = books.work.jobs[event.task_id]
     attempt = job.attempt

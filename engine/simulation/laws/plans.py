@@ -161,7 +161,7 @@ def tuning_leaves_open_runs_alone(books: ShadowLedger, event: events.StrategySwi
 
 
 @law(When.AFTER_BATCH)
-def what_nobody_near_can_do_goes_elsewhere(books: ShadowLedger) -> str | None:
+def tasks_reach_able_agents(books: ShadowLedger) -> str | None:
     """No task waits for agents that are not able now while another agent of its tree has the capability and is able."""
     for job in books.work.jobs.values():
         kind, _, rest = (job.queue or "").partition(":")
@@ -186,5 +186,5 @@ def what_nobody_near_can_do_goes_elsewhere(books: ShadowLedger) -> str | None:
 
 
 def _may_become_able(books: ShadowLedger, agent: AgentEntry) -> bool:
-    """Tell whether an agent is able, or will be once the attempt that its circuit let through is done."""
+    """Return whether an agent is able, or will be once the attempt that its circuit let through is done."""
     return is_available(books, agent) or books.failures.circuit(agent.id).status == "half_open"

@@ -83,12 +83,13 @@ def no_slot_is_taken_from_a_step(books: ShadowLedger, event: Any) -> str | None:
 
 
 @law(When.AT_MOMENTS)
-def who_waits_for_others_holds_a_slot_for_its_steps_alone(world: ObservedWorld) -> str | None:
+def waiting_attempts_hold_slots_only_for_steps(world: ObservedWorld) -> str | None:
     """An attempt that waits for others holds a slot exactly while a step of it runs."""
     for key in sorted(world.acting):
-        job, task = world.books.work.jobs.get(key[0]), world.state.tasks.get(key[0])
+        task_id, number = key
+        job, task = world.books.work.jobs.get(task_id), world.state.tasks.get(task_id)
         attempt = task.attempt if task is not None else None
-        if job is None or attempt is None or job.attempt is None or attempt.number != key[1] or attempt.stopping:
+        if job is None or attempt is None or job.attempt is None or attempt.number != number or attempt.stopping:
             continue
         steps = world.books.open_steps[*key, attempt.generation]
         awaited = world.books.work.awaited(job)

@@ -142,7 +142,7 @@ def a_budget_ends_what_is_open(books: ShadowLedger, event: events.BudgetExhauste
 
 
 @law(events.AttemptCancelled, events.AttemptPreempted, events.AttemptSetAside)
-def what_has_returned_is_done(books: ShadowLedger, event: Any) -> str | None:
+def returned_attempts_are_done(books: ShadowLedger, event: Any) -> str | None:
     """An attempt that has returned its output is done, whatever it has spent and whoever has asked it to stop."""
     if (event.task_id, event.attempt) not in books.spending.returned:
         return None
@@ -170,7 +170,7 @@ def a_budget_ends_with_what_was_spent(books: ShadowLedger, event: events.BudgetE
 
 
 def has_budget_left(books: ShadowLedger, agent: AgentEntry) -> bool:
-    """Tell whether an agent, and all above it, may spend more than they have; exact for what they have spent in all."""
+    """Return whether an agent, and all above it, may spend more than they have; exact for all that they have spent."""
     spenders: list[Spender] = [agent, *books.team.lineage(agent.supervisor_id)]
     limited_amounts = (each for spender in spenders for each in budgets(books, spender, None, amounts=AMOUNTS))
     return all(spent < limit for _, spent, limit in limited_amounts)
@@ -235,7 +235,7 @@ def _limits(books: ShadowLedger, spender: Spender, agent_id: str | None) -> list
 
 
 def _has_stopped(books: ShadowLedger, spender: Spender) -> bool:
-    """Tell whether a subject has nothing at work: it is on hold, over, or idle."""
+    """Return whether a subject has nothing at work: it is on hold, over, or idle."""
     if isinstance(spender, AgentEntry | SupervisorEntry):
         return spender.exhausted
     if spender.is_on_hold or spender.cancelling or spender.exceeded:

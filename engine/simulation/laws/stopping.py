@@ -9,7 +9,7 @@ from engine.simulation.shadow_ledger import ShadowLedger
 
 
 @law(events.AttemptStarted)
-def what_is_paused_starts_nothing(books: ShadowLedger, event: events.AttemptStarted) -> str | None:
+def paused_work_does_not_start(books: ShadowLedger, event: events.AttemptStarted) -> str | None:
     """Nothing new begins under a pause at any level, on an agent that is broken or leaves, or on a spent budget."""
     job = books.work.jobs[event.task_id]
     if event.agent_id is None:
@@ -31,7 +31,7 @@ def what_is_paused_starts_nothing(books: ShadowLedger, event: events.AttemptStar
 
 
 @law(events.GroupPlanned, events.AttemptStarted, events.Delegated, events.RetryScheduled)
-def what_is_cancelled_begins_nothing(books: ShadowLedger, event: Any) -> str | None:
+def cancelled_work_begins_nothing(books: ShadowLedger, event: Any) -> str | None:
     """Nothing begins, is planned, asked for or tried again in what is being cancelled, at any level."""
     work = books.work
     job = work.jobs[event.task_id]
@@ -124,7 +124,7 @@ def an_attempt_ends_as_it_was_asked(books: ShadowLedger, event: Any) -> str | No
 
 
 @law(events.AttemptFailed)
-def who_was_asked_to_stop_does_not_fail(books: ShadowLedger, event: events.AttemptFailed) -> str | None:
+def stopping_attempts_do_not_fail(books: ShadowLedger, event: events.AttemptFailed) -> str | None:
     """An error of an attempt that was asked to stop is its stop; one that was to migrate may still fail."""
     attempt = books.work.jobs[event.task_id].attempt
     stop_reasons = attempt.stop_reasons - {"migrate"} if attempt is not None else set()
@@ -134,7 +134,7 @@ def who_was_asked_to_stop_does_not_fail(books: ShadowLedger, event: events.Attem
 
 
 @law(events.AttemptCancelled)
-def who_is_stopped_for_good_is_told_why(books: ShadowLedger, event: events.AttemptCancelled) -> str | None:
+def cut_off_attempts_name_their_limit(books: ShadowLedger, event: events.AttemptCancelled) -> str | None:
     """An attempt that a deadline or a budget ended says so; one that an operator cancelled does not."""
     if event.requeued:
         return None

@@ -116,7 +116,7 @@ def _old_attempts(books: ShadowLedger, agent: AgentEntry) -> list[str]:
 
 
 @law(events.AgentRemoved)
-def who_leaves_has_nothing_left(books: ShadowLedger, event: events.AgentRemoved) -> str | None:
+def removed_agents_have_no_work(books: ShadowLedger, event: events.AgentRemoved) -> str | None:
     """An agent leaves when nothing is at work on it or waits for it alone, and it was told to, or made room."""
     agent = books.team.agents[event.agent_id]
     at_work = books.work.at_work(agent.id)
@@ -259,7 +259,7 @@ def the_registry_is_what_events_say(books: ShadowLedger) -> str | None:
 
 
 @law(When.AFTER_BATCH)
-def what_was_declared_is_remembered(books: ShadowLedger) -> str | None:
+def declared_members_are_recorded(books: ShadowLedger) -> str | None:
     """The state knows of each declared member with which spec, and where, it was declared."""
     team, declarations = books.team, books.state.declared
     if set(declarations) != set(team.declared):

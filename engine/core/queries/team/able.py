@@ -27,9 +27,7 @@ def why_not_able(state: State, agent: Agent) -> str | None:
 
 def is_able(state: State, agent: Agent) -> bool:
     """Return whether an agent is able."""
-    if agent.removing is not None or agent.error is not None or agent.exhausted is not None or agent.is_shut:
-        return False
-    return why_team_is_not_able(state, state.supervisors[agent.supervisor_id]) is None
+    return why_not_able(state, agent) is None
 
 
 def why_team_is_not_able(state: State, supervisor: Supervisor) -> str | None:

@@ -206,9 +206,9 @@ def _is_near(state: State, queue: Queue, supervisor_id: str) -> bool:
     """Return whether a capability queue is of a supervisor itself, or shared by the teams at its level."""
     if not queue.key.startswith("able:"):
         return False
-    _, _, depth = queue.key.split(":", 2)[1].partition("+")
+    _, depth = queues.split_owner(queue.key)
     ancestor_ids = [ancestor.id for ancestor in lineage_of(state, state.supervisors[supervisor_id])]
-    return queue.supervisor_id in ancestor_ids and ancestor_ids.index(queue.supervisor_id) == int(depth or 0)
+    return queue.supervisor_id in ancestor_ids and ancestor_ids.index(queue.supervisor_id) == (depth or 0)
 
 
 def queue_takeovers(state: State, agent: Agent, served: Sequence[str]) -> list[Event]:

@@ -33,9 +33,16 @@ def capability_of(key: str) -> str:
     return key.split(":", 2)[2] if key.startswith("able:") else ""
 
 
+def split_owner(key: str) -> tuple[str, int | None]:
+    """Return the supervisor in the key of a capability queue, and the depth of a shared one; None for its own queue."""
+    _, owner, _ = key.split(":", 2)
+    supervisor_id, plus, depth = owner.partition("+")
+    return supervisor_id, int(depth) if plus else None
+
+
 def is_shared(key: str) -> bool:
     """Return True for the key of a queue shared by several teams."""
-    return key.startswith("able:") and "+" in key.split(":", 2)[1]
+    return key.startswith("able:") and split_owner(key)[1] is not None
 
 
 def turn_key(priority: int, queue: str) -> str:
@@ -62,10 +69,11 @@ def member_names_in(capability: str) -> list[str]:
 
 def is_named_member(state: State, queue: Queue, supervisor_id: str, name: str) -> bool:
     """Return whether an agent of a supervisor is one of the named members of a queue, or below a team that is."""
-    owner, plus, levels = queue.key.split(":", 2)[1].partition("+")
+    owner_id, shared_depth = split_owner(queue.key)
     path = list(lineage_of(state, state.supervisors[supervisor_id]))
-    depth = next((index for index, supervisor in enumerate(path) if supervisor.id == owner), -1) - int(levels or 0)
-    if depth < 0 or (depth and not plus):
+    distance = next((index for index, supervisor in enumerate(path) if supervisor.id == owner_id), -1)
+    depth = distance - (shared_depth or 0)
+    if depth < 0 or (depth and shared_depth is None):
         return False
     return (path[depth - 1].name if depth else name) in member_names_in(capability_of(queue.key))
 
@@ -84,7 +92,8 @@ def team_for(state: State, queue: Queue, agent: Agent) -> Supervisor | None:
     for supervisor in lineage_of(state, state.supervisors[agent.supervisor_id]):
         path.append(supervisor)
         if supervisor.id == queue.supervisor_id:
-            levels = int(queue.key.split(":", 2)[1].partition("+")[2])
+            _, depth = split_owner(queue.key)
+            levels = depth or 0
             return path[-2 - levels] if len(path) > levels + 1 else None
     return None
 
