@@ -337,12 +337,18 @@ def test_switching_to_what_it_is_already_changes_nothing_for_those_that_wait() -
     assert [one.output for one in start.inputs] == ["from ada", "from bob"]
 
 
-def test_a_queued_turn_of_another_round_is_withdrawn_and_the_draft_at_work_is_the_output() -> None:
+def reviewed() -> World:
+    """Ada has drafted, the others have reviewed it, and a built-in node looks at the scores."""
     world = team_world(*FOUR, mode="iterative_refinement")
     submitted(world)
     world.succeed(attempt(world, "ada"), "a draft")
     for name in ("bob", "cyd", "dan"):
         world.succeed(attempt(world, name), "poor")
+    return world
+
+
+def test_a_queued_turn_of_another_round_is_withdrawn_and_the_draft_at_work_is_the_output() -> None:
+    world = reviewed()
     found(world, score=0.1, enough=False)
     queued = [
         task.id for task in world.state.tasks.values() if task.kind == "agent" and task.role.startswith("critic:2")
@@ -355,6 +361,44 @@ def test_a_queued_turn_of_another_round_is_withdrawn_and_the_draft_at_work_is_th
     assert {world.state.tasks[task_id].error for task_id in queued} == {"strategy switched"}
     world.succeed(attempt(world, "ada"), "a better draft")
     assert (ended(world).status, ended(world).output) == (RunStatus.DONE, "a better draft")
+
+
+def test_the_draft_of_the_round_before_is_the_output_where_the_whole_next_round_is_withdrawn() -> None:
+    world = reviewed()
+    world.order(Pause(target="r1"))
+    found(world, score=0.1, enough=False)
+
+    world.order(SwitchStrategy(mode="sequential"))
+
+    assert (ended(world).status, ended(world).output) == (RunStatus.DONE, "a draft")
+
+
+def test_a_draft_stays_the_output_where_nothing_comes_after_those_at_work() -> None:
+    world = reviewed()
+    found(world, score=0.1, enough=False)
+    world.succeed(attempt(world, "ada"), "a better draft")
+
+    world.order(SwitchStrategy(mode="sequential"))
+    for name in ("bob", "cyd", "dan"):
+        world.succeed(attempt(world, name), "good")
+
+    assert (ended(world).status, ended(world).output) == (RunStatus.DONE, "a better draft")
+
+
+def test_to_sequential_where_all_have_begun_every_output_is_joined_as_before() -> None:
+    world = team_world(*FOUR, mode="parallel")
+    submitted(world)
+    world.succeed(attempt(world, "ada"), "from ada")
+
+    world.order(SwitchStrategy(mode="sequential"))
+    for name in ("bob", "cyd", "dan"):
+        world.succeed(attempt(world, name), f"from {name}")
+
+    (join,) = world.joins.values()
+    assert [one.output for one in join.inputs] == ["from ada", "from bob", "from cyd", "from dan"]
+    assert_legal(world.state)
+    world.settle()
+    assert (ended(world).status, ended(world).output) == (RunStatus.DONE, "joined")
 
 
 def test_a_node_that_another_member_took_over_is_no_further_turn_of_that_member() -> None:

@@ -1,10 +1,10 @@
 """Rewires a graph in progress: finished nodes stay, running ones continue or stop, unstarted ones are planned again."""
 
 from engine.core.decide.work.graphs import groups_in
-from engine.core.decide.work.materialize import materialize, wire
+from engine.core.decide.work.materialize import GraphPlan, materialize, wire
 from engine.core.decisions.outcomes import Mint
 from engine.core.errors import Refused
-from engine.core.events import GroupChange, NodePlan
+from engine.core.events import GroupChange
 from engine.core.fold.completion import lets_pass
 from engine.core.queries.targets import member_with
 from engine.core.queries.team.participants import SYNTHESIS, aggregator_of, cast_for, wants_text
@@ -31,6 +31,11 @@ class _Parts:
     waiting: list[str]
     """Delegations that have not begun and stay with a lead that continues."""
 
+    @property
+    def kept(self) -> list[str]:
+        """Nodes that are done or continue."""
+        return [*self.done, *(task_id for task_id in self.running if task_id not in self.stopping)]
+
 
 def rewire(state: State, supervisor: Supervisor, group: Task, mint: Mint, *, preserve: bool) -> GroupChange:
     """Return the change that rewires a graph for `supervisor` as it will be; `preserve` lets running nodes go on."""
@@ -52,22 +57,23 @@ def rewire(state: State, supervisor: Supervisor, group: Task, mint: Mint, *, pre
         raise Refused(f"the strategy {supervisor.mode} needs results that this run does not have yet")
     _check_work_left(state, group, parts, wiring)
     tasks = state.tasks
+    join = {} if wiring.after or graph.nodes or wiring.roles else _find_join(state, group, parts)
     return GroupChange(
         task_id=group.id,
         run_id=group.run_id,
         mode=supervisor.mode,
-        kept=[*parts.done, *(task_id for task_id in parts.running if task_id not in parts.stopping), *parts.waiting],
+        kept=[*parts.kept, *parts.waiting, *join],
         cancelled=parts.stopping,
         added=graph.nodes,
-        removed=[*parts.removed, *(node for node in wiring.dropped if node in tasks)],
-        after={node: graph.ids_of(after) for node, after in wiring.after.items() if node in tasks},
+        removed=[node for node in (*parts.removed, *wiring.dropped) if node in tasks and node not in join],
+        after={node: graph.ids_of(after) for node, after in wiring.after.items() if node in tasks} | join,
         # Nodes with an item of their own, and delegations, keep their input.
         takes={
             node: task.takes if task.takes == "own" or task.call_key is not None else takes
             for node, takes in wiring.takes.items()
             if (task := tasks.get(node)) is not None
         },
-        outcome_id=_outcome(group, wiring, parts, graph.nodes, graph.id_of(wiring.outcome) if wiring.outcome else None),
+        outcome_id=next(iter(join), None) or _outcome(state, group, wiring, parts, graph),
         sees={node: graph.ids_of(sees) for node, sees in wiring.sees.items() if node in tasks},
         roles={node: role for node, role in wiring.roles.items() if node in tasks},
         needs={node: need for node, need in wiring.needs.items() if node in tasks},
@@ -325,8 +331,26 @@ def _ends(state: State, done: list[str]) -> list[str]:
     return [task_id for task_id in done if task_id not in predecessors]
 
 
-def _outcome(group: Task, wiring: Wiring, parts: _Parts, added: list[NodePlan], outcome: str | None) -> str | None:
-    """Return the node whose output is the graph's; it stays the same if there is nothing left to do."""
-    if not wiring.after and not parts.running and not added and group.outcome_id in parts.done:
-        return group.outcome_id
-    return outcome
+def _find_join(state: State, group: Task, parts: _Parts) -> dict[str, list[str]]:
+    """Return the join that makes the outcome, with its inputs that are done or at work; empty if there is none."""
+    join = state.tasks.get(group.outcome_id or "")
+    if join is None or join.kind != "join" or join.ended or join.attempt is not None:
+        return {}
+    begun = {*parts.done, *parts.running}
+    inputs = [task_id for task_id in (join.after if join.sees is None else join.sees) if task_id in begun]
+    return {join.id: inputs} if inputs else {}
+
+
+def _outcome(state: State, group: Task, wiring: Wiring, parts: _Parts, graph: GraphPlan) -> str | None:
+    """Return the node whose output is the graph's; it stays the same if there is nothing left to plan.
+
+    If that node was withdrawn or is being stopped, it is the last turn of its member that is done or goes on.
+    """
+    planned = graph.id_of(wiring.outcome) if wiring.outcome else None
+    old = state.tasks.get(group.outcome_id or "")
+    if old is None or wiring.after or graph.nodes or (wiring.roles and parts.running):
+        return planned
+    if old.id in parts.kept:
+        return old.id
+    turns = (state.tasks[task_id] for task_id in reversed(parts.kept) if not wiring.roles)
+    return next((turn.id for turn in turns if _is_for_request(turn) and _worker(turn) == _worker(old)), planned)
