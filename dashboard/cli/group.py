@@ -38,18 +38,18 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "strategy": ("dashboard.cli.strategy:strategy", "Switch how a supervisor coordinates."),
         "set": ("dashboard.cli.members:set_", "Change the settings of a supervisor."),
         "add": ("dashboard.cli.members:add", "Add agents from a file."),
-        "remove": ("dashboard.cli.members:remove", "Remove an agent or an empty supervisor."),
-        "move": ("dashboard.cli.members:move", "Move an agent or a whole team to another supervisor."),
+        "remove": ("engine.core.commands:RemoveMember", "Remove an agent or an empty supervisor."),
+        "move": ("engine.core.commands:Move", "Move an agent or a whole team to another supervisor."),
         "replace": ("dashboard.cli.members:replace", "Change the team under a supervisor to match a team file."),
-        "pause": ("dashboard.cli.members:pause", "Pause an agent, a supervisor or a run: it starts nothing new."),
-        "resume": ("dashboard.cli.members:resume", "Resume what is paused."),
-        "steer": ("dashboard.cli.work:steer", "Send a message to running work."),
+        "pause": ("engine.core.commands:Pause", "Pause an agent, a supervisor or a run: it starts nothing new."),
+        "resume": ("engine.core.commands:Resume", "Resume what is paused."),
+        "steer": ("engine.core.commands:Steer", "Send a message to running work."),
         "undo": ("dashboard.cli.work:undo", "Undo a change."),
         "cancel": ("dashboard.cli.work:cancel", "Stop a run, a task or an agent's work at its next step."),
         "abort": ("dashboard.cli.work:abort", "Stop it at once."),
-        "retry": ("dashboard.cli.work:retry", "Try a task again, or submit a finished run again."),
-        "reassign": ("dashboard.cli.work:reassign", "Give a task to another agent."),
-        "priority": ("dashboard.cli.work:priority", "Change how urgent a run or a task is."),
+        "retry": ("engine.core.commands:RetryWork", "Try a task again, or submit a finished run again."),
+        "reassign": ("engine.core.commands:Reassign", "Give a task to another agent."),
+        "priority": ("engine.core.commands:SetPriority", "Change how urgent a run or a task is."),
         "deadline": ("dashboard.cli.work:deadline", "Change the deadline of a run or a task."),
         "inbox": ("dashboard.cli.work:inbox", "List the questions that wait for a person."),
         "answer": ("dashboard.cli.work:answer", "Answer one of them, or several at once."),
@@ -71,7 +71,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
 }
 COMMANDS: dict[str, str] = {name: address for section in SECTIONS.values() for name, (address, _) in section.items()}
-"""Name of a subcommand to `module:command`."""
+"""Name of a subcommand to `module:command`; a class of commands of the engine is made into one by `make_subcommand`."""
 
 
 class UnknownCommand(click.UsageError):
@@ -92,6 +92,8 @@ class LazyGroup(click.Group):
         module, _, attribute = COMMANDS[cmd_name].partition(":")
         with no_interrupt_lost():
             command = getattr(import_module(module), attribute)
+            if isinstance(command, type):
+                command = import_module("dashboard.cli.sending").make_subcommand(command)
         assert isinstance(command, click.Command)
         option_names = {name for parameter in command.params for name in parameter.opts}
         command.params += [option for option in shared_options() if not option_names.intersection(option.opts)]

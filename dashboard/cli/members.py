@@ -1,4 +1,4 @@
-"""`swap`, `rollback`, `capability`, `add`, `remove`, `move`, `replace`, `set`, `pause`, `resume`: members of a team.
+"""`swap`, `rollback`, `capability`, `add`, `replace`, `set`: members of a team.
 
 Rule: nothing is changed here. Each subcommand builds one command; `change` sends it and prints the outcome.
 """
@@ -11,7 +11,7 @@ import click
 
 from dashboard.cli.fields import build_command, takes
 from dashboard.cli.printing.output import REFUSED, fail
-from dashboard.cli.sending import Sending, change, plain
+from dashboard.cli.sending import Sending, change
 from engine.core import commands
 from engine.core.commands import Command
 from engine.core.errors import Refused
@@ -174,10 +174,6 @@ def add(sending: Callable[[], Sending], file: Path, *, under: str | None, trust:
     return commands.AddAgent(supervisor=under, spec=spec_file.agents[0], also=spec_file.agents[1:])
 
 
-remove = plain(commands.RemoveMember)
-move = plain(commands.Move)
-
-
 @change("replace", looks=True)
 @click.argument("supervisor")
 @click.argument("file", type=click.Path(path_type=Path))
@@ -199,10 +195,6 @@ def set_(**values: object) -> Command:
     if all(value is None for name, value in values.items() if name != "supervisor"):
         fail("usage", "nothing to change", "see: quarterdeck set --help")
     return build_command(commands.ChangeSupervisor, values)
-
-
-pause = plain(commands.Pause)
-resume = plain(commands.Resume)
 
 
 def _read(file: Path) -> "SpecFile":

@@ -95,7 +95,7 @@ def change(name: str, *, looks: bool = False) -> Callable[[Callable[..., Command
     return make_command
 
 
-def plain(command: type[Any]) -> click.Command:
+def make_subcommand(command: type[Any]) -> click.Command:
     """Make a subcommand of the words, the fields and the docstring of the command that it sends."""
 
     def build(**values: object) -> Command:

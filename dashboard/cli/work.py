@@ -1,4 +1,4 @@
-"""`steer`, `cancel`, `abort`, `retry`, `priority`, `deadline`, `reassign`, `inbox`, `answer`, `grants`: work, people.
+"""`cancel`, `abort`, `undo`, `deadline`, `inbox`, `answer`, `grants`: work, people.
 
 Rule: nothing is changed here. Each subcommand builds one command; `change` sends it and prints its outcome.
 """
@@ -16,7 +16,7 @@ from dashboard.cli.printing.items import fields_of
 from dashboard.cli.printing.listings import make_table
 from dashboard.cli.printing.output import DONE, TextTable, emit, is_interactive, say
 from dashboard.cli.printing.times import seconds
-from dashboard.cli.sending import Sending, change, plain, send_and_report, sending_options
+from dashboard.cli.sending import Sending, change, send_and_report, sending_options
 from dashboard.cli.steps import json_given
 from dashboard.views.drawing.call_lines import diffs_of, plain_lines
 from dashboard.views.inbox import COLUMNS, need_fields, need_row
@@ -48,7 +48,6 @@ def _stop(command: type[Any]) -> click.Command:
 
 cancel = _stop(commands.Cancel)
 abort = _stop(commands.Abort)
-steer = plain(commands.Steer)
 
 
 def _describe_target(state: State, target: str) -> str:
@@ -60,11 +59,6 @@ def _describe_target(state: State, target: str) -> str:
     if (task := state.tasks.get(target)) is not None:
         return f"the task {task.id} ({task.title}) of the run {task.run_id}, which is {task.status.value}"
     return repr(target)
-
-
-retry = plain(commands.RetryWork)
-priority = plain(commands.SetPriority)
-reassign = plain(commands.Reassign)
 
 
 @change("undo")

@@ -1,6 +1,6 @@
 """The seven kinds of messages that a browser may send through its socket.
 
-Rule: pure; whatever comes in, it is a message or `Misunderstood`.
+Rule: pure; whatever comes in, it is a message or `InvalidMessage`.
 """
 
 import json
@@ -69,7 +69,7 @@ def message_of(frame: str) -> Message:
     """Read one text frame.
 
     Raises:
-        Misunderstood: If it is none of the messages.
+        InvalidMessage: If it is none of the messages.
     """
     try:
         document = json.loads(frame)

@@ -1,6 +1,5 @@
 """What the command line says when something cannot be: one line, what to do next, and a status that scripts rely on."""
 
-import importlib
 import json
 import os
 import runpy
@@ -369,9 +368,7 @@ def test_a_sqlite_that_can_damage_a_log_is_told(version: tuple[int, int, int], l
 
 def test_every_command_that_help_names_is_there_and_takes_what_all_take() -> None:
     context = click.Context(click.Group("quarterdeck"))
-    for name, address in COMMANDS.items():
-        module, _, attribute = address.partition(":")
-        assert isinstance(getattr(importlib.import_module(module), attribute), click.Command), name
+    for name in COMMANDS:
         command = quarterdeck.get_command(context, name)
         assert command is not None
         options = [option for parameter in command.params for option in parameter.opts]
