@@ -1,6 +1,6 @@
 """The frame of every screen: header, tabs, body, time bar, keys, always in the same place.
 
-A screen shows a `ViewState` when it is told to `look`; it decides nothing about the team.
+A screen shows a `ViewState` when `update_view` is called; it decides nothing about the team.
 """
 
 from collections.abc import Iterable
