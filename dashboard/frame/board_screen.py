@@ -21,9 +21,9 @@ class BoardScreen(Frame):
 
     def on_lines_resized(self, event: Lines.Resized) -> None:
         if event.lines is self.board:
-            self.again()
+            self.redraw_now()
 
-    def again(self) -> None:
+    def redraw_now(self) -> None:
         """Redraw at once, even if the next redraw is not due yet."""
         self.forget()
         if self.is_current:

@@ -135,7 +135,7 @@ class Frame(LiveScreen, Screen[None]):
         self.subject_id = subject_id
         """The object of a page; empty for a place."""
         self.has_begun, self.typed_ahead = False, []
-        self.finding = WordSearch(self, self.filtered) if self.FINDS else RowFilter(self, self.filtered)
+        self.finding = WordSearch(self, self.show_filtered) if self.FINDS else RowFilter(self, self.show_filtered)
         self.sizes = PaneSizes(self, self.GRIPS, self.update_now)
         self.surroundings = Surroundings(self)
         self._laid_out_for: Size | None = None
@@ -334,7 +334,7 @@ class Frame(LiveScreen, Screen[None]):
         elif not self.PLACE and is_on_top(self):
             self.app.pop_screen()
 
-    def filtered(self, is_new: bool) -> None:
+    def show_filtered(self, is_new: bool) -> None:
         """Redraw after the filter was applied."""
         self.update_view(self.deck.view)
 

@@ -68,7 +68,7 @@ class DetailsPane:
         below, key = screen.query_one("#below", Lines), screen.table.selected
         width, height = below.size
         if below.display and width:
-            more = screen.more(view, key, width, height - 1) if key is not None else None
+            more = screen.describe_row(view, key, width, height - 1) if key is not None else None
             below.show(draw_details(more, width) if more is not None else ())
 
     def show_now(self) -> None:
@@ -160,7 +160,7 @@ class TableScreen(Frame):
         table = Table(id="body", sorts=self.SORTED)
         yield Vertical(table, Lines(id="below")) if self.BELOW_MIN_HEIGHT else table
 
-    def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
+    def describe_row(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
         """Return the details of a row for the pane below."""
         return None
 
@@ -168,7 +168,7 @@ class TableScreen(Frame):
         """Return the rows."""
         raise NotImplementedError
 
-    def sorted(self, listing: Listing) -> Listing:
+    def sort_listing(self, listing: Listing) -> Listing:
         """Return rows of one of `ORDERS` in the direction that the operator chose."""
         if self.ORDERS:
             return reverse_rows(listing) if self.sorting.is_reversed else listing
@@ -183,7 +183,7 @@ class TableScreen(Frame):
             self.reading.update(view)
         if not view.is_due(self.due_ms):
             return
-        listing = self.sorted(self.listing(view))
+        listing = self.sort_listing(self.listing(view))
         if self.deck.access.readonly:
             listing = replace(listing, empty=tuple(line for line in listing.empty if OFFER not in line))
         if view.situation.opening:
@@ -241,11 +241,11 @@ class TableScreen(Frame):
         self.due_ms = 0
         self.table.placed = False
 
-    def filtered(self, is_new: bool) -> None:
+    def show_filtered(self, is_new: bool) -> None:
         if is_new:
             self.table.placed = False
         self.due_ms = 0
-        super().filtered(is_new)
+        super().show_filtered(is_new)
 
     def action_back(self) -> None:
         """Clear the marks, else the filter, else the held order, else do as every screen."""

@@ -39,7 +39,7 @@ class AgentsScreen(TableScreen):
         order, needle = self.sorting.order, self.finding.needle
         return agents(view.state, view.counts, view.live, now_ms=view.now_ms, order=order, needle=needle)
 
-    def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
+    def describe_row(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
         agent = view.state.agents.get(key)
         if agent is None:
             return None

@@ -40,7 +40,7 @@ class AuditScreen(TableScreen):
             self.reading.entries, now_ms=view.now_ms, needle=self.finding.needle, is_loaded=self.reading.has_read
         )
 
-    def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
+    def describe_row(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
         entry = next((entry for entry in self.reading.entries if str(entry.seq) == key), None)
         if entry is None:
             return None

@@ -48,7 +48,7 @@ class EnginesScreen(TableScreen):
             self.reading.entries, view.situation, needle=self.finding.needle, is_loaded=self.reading.has_read, past=past
         )
 
-    def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
+    def describe_row(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
         last = self._last_events(view, key, height) if height >= LAST_EVENTS_MIN_ROWS else None
         past = view.past is not None
         return describe_engine(self.reading.entries, view.situation, view.state, key, width, height, last, past=past)

@@ -55,7 +55,7 @@ class EventsScreen(Frame):
 
     def __init__(self) -> None:
         super().__init__()
-        self.finding = SearchFilter(self, self.filtered)
+        self.finding = SearchFilter(self, self.show_filtered)
         self._whole: WholeLog | None = None
         self._search_log: FilteredLog | None = None
         self._ended_ids: dict[str, Collection[str] | None] = {}
@@ -156,14 +156,14 @@ class EventsScreen(Frame):
 
         self.deck.background.read(read, receive, failed=self._read_failed)
 
-    def filtered(self, is_new: bool) -> None:
+    def show_filtered(self, is_new: bool) -> None:
         needle = self.finding.needle
         if is_new or not needle:
             text_filter = parse_partial_filter(needle)
             self._search_log = FilteredLog(self.deck.feed.names, needle, text_filter) if text_filter else None
             self._ended_ids = {}
             self.log_table.following = True
-        super().filtered(is_new)
+        super().show_filtered(is_new)
 
     def facts(self) -> list[Cell]:
         following = Cell("● following", "busy") if self.log_table.following else Cell("G follows again", "draining")

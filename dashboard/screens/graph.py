@@ -105,7 +105,7 @@ class GraphScreen(BoardScreen):
     def _sight(self, view: ViewState) -> Sight:
         """Return the current team; for an ended run, the team at its end."""
         if self._ended_run is None:
-            self._ended_run = EndedRun(self.deck, self.again)
+            self._ended_run = EndedRun(self.deck, self.redraw_now)
         return self._ended_run.sight(self._subject, view) or Sight.of(view, idle=self._idle)
 
     def _build_graph(self, view: ViewState, sight: Sight, room: int) -> None:
@@ -197,12 +197,12 @@ class GraphScreen(BoardScreen):
     def action_fit(self) -> None:
         """Fit the graph into the screen, or show large boxes around the cursor."""
         self._fit = not self._fit
-        self.again()
+        self.redraw_now()
 
     def action_idle(self) -> None:
         """Show or fold resting members."""
         self._idle = not self._idle
-        self.again()
+        self.redraw_now()
 
     def action_turn(self) -> None:
         """Show the team instead of a run, or a run instead of the team."""
@@ -227,12 +227,12 @@ class GraphScreen(BoardScreen):
 
     def _turn_to(self, subject: str) -> None:
         self._subject, self._selected, self._chain = subject, None, None
-        self.again()
+        self.redraw_now()
 
     def action_chain(self) -> None:
         """Show only ancestors and descendants of the node under the cursor, or all nodes again."""
         self._chain = self._selected if self._chain is None else None
-        self.again()
+        self.redraw_now()
 
     def on_board_pressed(self, event: Board.Pressed) -> None:
         """Put the cursor on the box; a double click opens it."""

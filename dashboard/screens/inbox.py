@@ -31,7 +31,7 @@ class InboxScreen(TableScreen):
     def listing(self, view: ViewState) -> Listing:
         return inbox(view.state, now_ms=view.now_ms, needle=self.finding.needle, can_write=view.can_write)
 
-    def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
+    def describe_row(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
         return describe_need(view, key, width, height)
 
     def open_row(self, key: str) -> None:

@@ -157,14 +157,14 @@ class NetworkScreen(TableScreen):
         else:
             self.deck.open_key(key)
 
-    def filtered(self, is_new: bool) -> None:
+    def show_filtered(self, is_new: bool) -> None:
         """Show only matches, with the cursor on the first one; supervisors above it are shown, too."""
-        super().filtered(is_new)
+        super().show_filtered(is_new)
         rows = self.table.rows
         if isinstance(rows, Listing) and rows.first is not None:
             self.table.select(rows.first)
 
-    def sorted(self, listing: Listing) -> Listing:
+    def sort_listing(self, listing: Listing) -> Listing:
         """Return the listing as it is, because the tree is sorted already."""
         return listing
 

@@ -47,7 +47,7 @@ class RunsScreen(TableScreen):
         self._texts, self._reading = JournalTexts(), False
         self._census, self._counted_run_id, self._due_ms = Census(), "", 0
 
-    def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
+    def describe_row(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
         state, run = view.state, view.state.runs.get(key)
         if run is not None and (self._counted_run_id != key or view.is_due(self._due_ms)):
             self._census, self._counted_run_id = take_census(state, run), key

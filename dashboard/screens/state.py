@@ -99,7 +99,7 @@ class StateScreen(TableScreen):
             is_loaded=self._has_looked,
         )
 
-    def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
+    def describe_row(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
         holds: Sequence[Line] | None
         if view.is_due(self._counted_ms) or not self._kinds:  # empty until the journal is summarized
             self._counted_ms = view.wall_ms + READ_EVERY_MS

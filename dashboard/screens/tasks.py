@@ -54,7 +54,7 @@ class TasksScreen(TableScreen):
             ended_tasks=ended_tasks,
         )
 
-    def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
+    def describe_row(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
         ended_task = None
         if key not in view.state.tasks:
             ended_task = next((task for task in self._ended_tasks.tasks if task.id == key), None)

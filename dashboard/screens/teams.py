@@ -52,7 +52,7 @@ class TeamsScreen(TableScreen):
             is_loaded=self._has_looked or self.deck.access.in_browser,
         )
 
-    def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
+    def describe_row(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
         at = {"now_ms": view.present_ms, "width": width, "height": height}
         return describe_team(self._teams, key, shown_path=str(self.deck.path), home=home(), **at)
 

@@ -96,7 +96,7 @@ class TimelineScreen(BoardScreen):
 
     @cached_property
     def _history(self) -> TimelineHistory:
-        return TimelineHistory(self.deck, self.again)
+        return TimelineHistory(self.deck, self.redraw_now)
 
     def on_unmount(self) -> None:
         self._history.leave()
@@ -272,11 +272,11 @@ class TimelineScreen(BoardScreen):
             self._end_ms = self._cursor_ms + self._span_ms // 2
             if self._end_ms >= self._history.lanes.last_ms:
                 self._end_ms = None
-        self.again()
+        self.redraw_now()
 
     def action_lane(self, by: int) -> None:
         self._lane = max(0, min(self._lane + by, len(self._rows) - 1))
-        self.again()
+        self.redraw_now()
 
     def action_zoom(self, by: float) -> None:
         """Halve or double the visible period around the cursor."""
@@ -291,22 +291,22 @@ class TimelineScreen(BoardScreen):
         else:
             end = lanes.position_at(self._cursor_ms) + self._span_ms // 2
             self._end_ms = None if end >= whole else lanes.moment(end)
-        self.again()
+        self.redraw_now()
 
     def action_all(self) -> None:
         """Show the whole journal."""
         self._span_ms = self._end_ms = None
-        self.again()
+        self.redraw_now()
 
     def action_unfold(self) -> None:
         """Unfold or fold idle time."""
         self._unfolded = not self._unfolded
-        self.again()
+        self.redraw_now()
 
     def action_newest(self) -> None:
         """Follow the newest event."""
         self._cursor_ms = self._end_ms = None
-        self.again()
+        self.redraw_now()
 
     def action_open(self) -> None:
         """Open the task nearest to the cursor; for a finished run, the event."""
@@ -341,16 +341,16 @@ class TimelineScreen(BoardScreen):
         if 0 <= x < len(drawing.axis.columns) and event.y < len(drawing.lines):
             column = drawing.axis.columns[x]
             self._cursor_ms = self._visible_lanes().moment((column.begin + column.end) // 2)
-        self.again()
+        self.redraw_now()
         if event.again:
             self.action_open()
 
     def on_board_turned(self, event: Board.Turned) -> None:
         self.action_lane(event.by)
 
-    def filtered(self, is_new: bool) -> None:
+    def show_filtered(self, is_new: bool) -> None:
         self._next_ms = 0
-        super().filtered(is_new)
+        super().show_filtered(is_new)
 
     def action_back(self) -> None:
         """Go back to the newest event, then as on every screen."""

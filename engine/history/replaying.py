@@ -279,7 +279,7 @@ class _Attempt:
     def live(self, key: str, text: str) -> None:
         """Do nothing: there is no display."""
 
-    def later(self, due_ms: int, call: Callable[[], None]) -> Callable[[], None]:
+    def call_later(self, due_ms: int, call: Callable[[], None]) -> Callable[[], None]:
         """Call at once, because no time passes in a replay."""
         call()
         return lambda: None
@@ -304,10 +304,10 @@ class _ReplayedAttempt(Attempt):
         return has_step
 
     @override
-    async def recorded(self, key: str) -> JsonValue:
+    async def recorded_output(self, key: str) -> JsonValue:
         """Return the output of a recorded step, and note its use."""
         self._replayed.answered_keys[key] = None
-        return await super().recorded(key)
+        return await super().recorded_output(key)
 
 
 class _NoModel(ModelCalls):

@@ -94,7 +94,7 @@ class Attempts:
             self._stop_now(work, leave=effect.leave)
         else:
             grace_ms = self._grace_ms if effect.grace_ms is None else effect.grace_ms
-            work.attempt.later(grace_ms, partial(self._stop_now, work, leave=effect.leave))
+            work.attempt.call_later(grace_ms, partial(self._stop_now, work, leave=effect.leave))
 
     def _stop_now(self, work: Work, *, leave: bool) -> None:
         work.attempt.stop_now()

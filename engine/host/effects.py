@@ -79,7 +79,7 @@ class Performer:
             self._timers.pop(effect.timer_id, None)
             self._services.signal(signals.TimerDue(timer_id=effect.timer_id))
 
-        self._timers[effect.timer_id] = self._services.later(effect.due_ms, on_due)
+        self._timers[effect.timer_id] = self._services.call_later(effect.due_ms, on_due)
 
     def _check_agent(self, effect: effects.CheckAgent) -> None:
         if self._runtimes.ready(effect.spec) is not None:

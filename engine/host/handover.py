@@ -83,7 +83,7 @@ class Handover:
 
     async def _wind_down(self, grace_s: float) -> None:
         over = anyio.Event()
-        cancel = self._services.later(self._clock.now_ms() + round(grace_s * 1000), over.set)
+        cancel = self._services.call_later(self._clock.now_ms() + round(grace_s * 1000), over.set)
         # The grace period needs a running clock, so this task gives up its hold meanwhile.
         self._attempts.wind_down(over.set)
         self._clock.release()

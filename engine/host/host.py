@@ -158,7 +158,7 @@ class Host:
     def _connect(self, runtimes: Mapping[str, Factory], folder: Path | None, *, grace_s: float) -> None:
         """Create the parts that execute attempts and effects, and that accept orders."""
         self._orders = PendingCommands(
-            self.store.inbox, lambda call: self.later(self.clock.now_ms() + RETRY_OUTCOME_MS, call)
+            self.store.inbox, lambda call: self.call_later(self.clock.now_ms() + RETRY_OUTCOME_MS, call)
         )
         self._runtimes = RuntimePool(
             runtimes=runtimes,
@@ -176,7 +176,7 @@ class Host:
             self, runtimes=self._runtimes, attempts=self._attempts, orders=self._orders, on_stop=self._end
         )
         loop = self._loop
-        self._finished = FinishedRuns(self, self.store.journal, flush=self.written)
+        self._finished = FinishedRuns(self, self.store.journal, flush=self.wait_until_written)
         self._intake = Intake(
             self,
             self.store.inbox,
@@ -309,10 +309,10 @@ class Host:
 
     async def records(self, task_id: str) -> list[Record]:
         """Return every event about a task from the journal, oldest first."""
-        await self.written()
+        await self.wait_until_written()
         return await self.store.journal.records_of_task(task_id)
 
-    async def written(self) -> None:
+    async def wait_until_written(self) -> None:
         """Wait until everything decided so far is in the journal (an in-memory store is written behind)."""
         await self._loop.flush()
         await self._writer.flush()
@@ -330,7 +330,7 @@ class Host:
         return self.bus.subscribe(buffered=buffered)
 
     async def _read_events_after(self, after_seq: int) -> list[tuple[int, Event]]:
-        await self.written()
+        await self.wait_until_written()
         records = await self.store.journal.read(after_seq, PAGE_EVENTS)
         return list(zip([record.seq for record in records], events_of(records), strict=True))
 
@@ -371,7 +371,7 @@ class Host:
         """Publish a live text under a key; an empty text removes it."""
         self.store.live.put(key, text)
 
-    def later(self, due_ms: int, call: Callable[[], None]) -> Callable[[], None]:
+    def call_later(self, due_ms: int, call: Callable[[], None]) -> Callable[[], None]:
         """Schedule `call`; return a function that cancels it."""
         return self._timers.at(due_ms, call)
 

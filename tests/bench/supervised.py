@@ -180,11 +180,11 @@ async def _written(path: Path, turns: int) -> Series:
         model = engine.host.models = PacedModel(1)
         await engine.host.order(Submit(request="go"))
         await model.begun()
-        await engine.host.written()
+        await engine.host.wait_until_written()
         before = engine.store.journal.last_seq
         for _ in range(turns):
             await model.turn()
-        await engine.host.written()
+        await engine.host.wait_until_written()
         records = await engine.store.journal.read(before, 1_000_000)
     written = Series()
     written.add(sum(len(record.body) for record in records) / turns / 1000, 0.0)

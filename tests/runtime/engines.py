@@ -89,7 +89,7 @@ class Engine:
 
     async def journal(self, kind: str | None = None) -> list[Record]:
         """Return the records so far, all or those of a kind."""
-        await self.host.written()
+        await self.host.wait_until_written()
         return [record for record in await self.store.journal.read(0, 10_000) if kind in (None, record.kind)]
 
     async def shown(self) -> dict[str, str]:

@@ -103,7 +103,7 @@ async def test_the_hash_of_a_state_is_the_same_after_export_import_export(tmp_pa
         path = archive.with_suffix(".db")
         async with running(path=path, host=HOST) as engine:
             await taken_in(engine, archive)
-            await engine.host.written()
+            await engine.host.wait_until_written()
             again = await anyio.to_thread.run_sync(export_archive, path, archive.with_suffix(".again.zip"))
 
         assert again.state_sha256 == read_archive(archive).manifest.state_sha256, archive.name
@@ -173,7 +173,7 @@ async def test_an_export_works_with_a_live_engine_a_dead_one_and_in_a_folder_tha
 
     async with running(CREW[2], path=database) as engine:
         await engine.ask("write")
-        await engine.host.written()
+        await engine.host.wait_until_written()
         live = await hash_of("live.zip")
     dead = await hash_of("dead.zip")
     folder.chmod(0o500)

@@ -267,7 +267,7 @@ async def test_an_engine_that_is_torn_down_in_the_middle_of_a_write_leaves_no_ca
         await checkpoint()
         await checkpoint()
     with anyio.fail_after(PATIENCE_S):
-        await host.written()
+        await host.wait_until_written()
 
 
 async def test_an_engine_that_is_torn_down_while_it_waits_for_room_leaves_no_caller_waiting(disk: Disk) -> None:
@@ -278,5 +278,5 @@ async def test_an_engine_that_is_torn_down_while_it_waits_for_room_leaves_no_cal
             host.clock.hold()
             waiting.start_soon(stopped_instead, host.order(Ping()))
             for _ in range(20):  # some of them while the batch is open, and some while it is written
-                waiting.start_soon(host.written)
+                waiting.start_soon(host.wait_until_written)
                 await checkpoint()

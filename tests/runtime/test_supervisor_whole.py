@@ -186,7 +186,7 @@ async def test_a_program_that_ended_before_its_agents_were_said_on_top_says_them
     async with running(path=file) as engine:
         engine.host.signal(signal)
         await engine.until(lambda state: bool(state.agents))
-        await engine.host.written()
+        await engine.host.wait_until_written()
 
     for _ in range(2):
         team = program()

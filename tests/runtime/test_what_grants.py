@@ -157,7 +157,7 @@ async def answered(folder: Path) -> Engine:
         await asked(engine)
         await engine.host.order(Answer(escalation=next(iter(engine.state.escalations)), answer="allow_always"))
         await engine.ended(run)
-        await engine.host.written()
+        await engine.host.wait_until_written()
         return engine
 
 
@@ -222,7 +222,7 @@ async def archive_loads(folder: Path) -> bool:
             "version: 1\nsupervisor: {name: own}\nagents: [{name: ada, script: [{output: done}]}]\n"
         )
         await engine.host.order(read_team(folder / "plain" / "team.yaml").load_command())
-        await engine.host.written()
+        await engine.host.wait_until_written()
     state = await imported(folder, export_archive(folder / "team.db", folder / "team.zip").path)
     assert state is not None
     return state.team is not None

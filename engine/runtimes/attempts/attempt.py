@@ -87,7 +87,7 @@ class Attempt:
         """Return True when an earlier attempt finished this step."""
         return key in self.effect.steps
 
-    async def recorded(self, key: str) -> JsonValue:
+    async def recorded_output(self, key: str) -> JsonValue:
         """Return the output of a finished step."""
         return copy_json(await self.services.text(self.effect.steps[key]))
 
@@ -138,7 +138,7 @@ class Attempt:
             AttemptInterrupted: If the attempt is asked to stop meanwhile.
         """
         with self.stoppable_wait() as pending:
-            cancel_timer = self.services.later(self.now_ms() + round(seconds * 1000), lambda: pending.put(None))
+            cancel_timer = self.services.call_later(self.now_ms() + round(seconds * 1000), lambda: pending.put(None))
             try:
                 await pending.wait()
             finally:
@@ -188,11 +188,11 @@ class Attempt:
         self.stopping = True
         if not self.scope.cancel_called:
             self.scope.cancel()
-            self.later(GIVE_UP_MS, lambda: self._on_given_up(self))
+            self.call_later(GIVE_UP_MS, lambda: self._on_given_up(self))
 
-    def later(self, delay_ms: int, call: Callable[[], None]) -> None:
+    def call_later(self, delay_ms: int, call: Callable[[], None]) -> None:
         """Call `call` after a delay, unless the attempt has ended by then."""
-        self._timers.append(self.services.later(self.now_ms() + delay_ms, call))
+        self._timers.append(self.services.call_later(self.now_ms() + delay_ms, call))
 
     def close(self) -> None:
         """Remove its live output and timers, and release the clock; does nothing the second time."""

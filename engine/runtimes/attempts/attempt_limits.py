@@ -49,7 +49,9 @@ class AttemptLimits:
         """Limit the body to a time on the engine's clock, also in an attempt that is stopped."""
         # Two limits: the engine's timer follows a virtual clock; the scope ends when the engine has no timers any more.
         with anyio.move_on_after(seconds, shield=True) as scope:
-            cancel_timer = self._attempt.services.later(self._attempt.now_ms() + round(seconds * 1000), scope.cancel)
+            cancel_timer = self._attempt.services.call_later(
+                self._attempt.now_ms() + round(seconds * 1000), scope.cancel
+            )
             waiting: Pending[None] = self._attempt.open_wait()
             try:
                 yield

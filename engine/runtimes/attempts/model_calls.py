@@ -14,7 +14,7 @@ from engine.core.specs.model_spec import ModelSpec
 from engine.models.records import Chunk, ModelAnswer, ModelError, ModelRequest
 from engine.runtimes.attempts.attempt import Attempt
 from engine.runtimes.attempts.attempt_slot import AttemptSlot
-from engine.runtimes.attempts.reservations import Reservation, has_budget, unreported
+from engine.runtimes.attempts.reservations import Reservation, has_budget, unreported_usage
 from engine.runtimes.attempts.services import of_attempt
 from engine.runtimes.values import one_line
 
@@ -97,11 +97,11 @@ class ModelCalls:
             await attempt.sleep(1)
         return None
 
-    def unreported(self) -> Usage:
+    def unreported_usage(self) -> Usage:
         """Return the usage that the core does not know yet."""
         if self._reported_before is None:
             return NO_USAGE
-        return unreported(self._attempt.state, self.effect, self._total, self._reported_before)
+        return unreported_usage(self._attempt.state, self.effect, self._total, self._reported_before)
 
     async def _until_due(self, due_ms: int) -> None:
         """Wait for the rate limit, without a slot."""

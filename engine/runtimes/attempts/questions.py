@@ -114,7 +114,7 @@ class AttemptQuestions:
         attempt = self._attempt
         attempt.raise_if_over()
         if attempt.is_recorded(key):
-            return as_text(await attempt.recorded(key))
+            return as_text(await attempt.recorded_output(key))
         attempt.raise_if_stopping()  # the core ignores the question then, so the wait would never end
         pending: Pending[StoredValue] = attempt.open_wait()
         attempt.stoppable_waits[id(pending)] = self._pending[key] = pending

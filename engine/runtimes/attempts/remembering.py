@@ -114,7 +114,7 @@ class AttemptMemory:
             if task is None or key not in task.steps:  # it was not heard: the attempt is another's by now
                 raise AttemptInterrupted
             return str(task.steps[key])
-        return str(await self._attempt.recorded(key))
+        return str(await self._attempt.recorded_output(key))
 
     async def recall(self, query: str, limit: RecallLimit = 5) -> list[Recalled]:
         """Return what the agent remembers that answers `query` best, the best first; not recorded.

@@ -26,7 +26,7 @@ class Payer(Protocol):
     def effect(self) -> StartAttempt:
         """The effect that started it."""
 
-    def unreported(self) -> Usage:
+    def unreported_usage(self) -> Usage:
         """Return its usage that the core does not know yet."""
 
 
@@ -65,7 +65,7 @@ class Reservations:
             The reservation; or the budget that is too small; or None if other calls have to end first.
         """
         must_wait = False
-        spent = {payer: payer.unreported() for payer in self._payers}
+        spent = {payer: payer.unreported_usage() for payer in self._payers}
         self._payers = {payer: ids for payer, ids in self._payers.items() if spent[payer] != NO_USAGE}
         subjects = _payers_of(state, attempt)
         for subject, budget in _budgets(state, subjects):
@@ -111,7 +111,7 @@ def amount_of(usage: Usage, name: AmountName) -> Decimal:
     return usage.cost_usd or _NONE
 
 
-def unreported(state: State, effect: StartAttempt, spent: Usage, before: Usage) -> Usage:
+def unreported_usage(state: State, effect: StartAttempt, spent: Usage, before: Usage) -> Usage:
     """Return the usage of an attempt that the core does not know yet.
 
     Args:

@@ -61,7 +61,7 @@ class Services(Protocol):
     def live(self, key: str, text: str) -> None:
         """Publish a live text under a key; an empty text removes it."""
 
-    def later(self, due_ms: int, call: Callable[[], None]) -> Callable[[], None]:
+    def call_later(self, due_ms: int, call: Callable[[], None]) -> Callable[[], None]:
         """Schedule `call`; returns a function that cancels it."""
 
 

@@ -44,7 +44,7 @@ class AttemptSteering:
         """
         key = steers_key(turn, again)
         if self._attempt.is_recorded(key):
-            return texts_of(await self._attempt.recorded(key))
+            return texts_of(await self._attempt.recorded_output(key))
         step = None if self._has_later_steers(turn) else self._hearing(key)
         if step is None:
             return []
@@ -56,7 +56,7 @@ class AttemptSteering:
         for key in self._effect.steps:
             if key.startswith(STEERED):
                 texts = self._recorded_steers.setdefault(steers_key(turn_of(key)), [])
-                texts += texts_of(await self._attempt.recorded(key))
+                texts += texts_of(await self._attempt.recorded_output(key))
 
     def steers(self) -> list[str]:
         """Return the messages since the last call; each call is a turn."""

@@ -37,7 +37,7 @@ class TimeLimit:
     def _wait(self) -> None:
         clock = self._timers.clock
         self._since_ms = clock.awake_ms()
-        self._cancel_timer = self._timers.later(clock.now_ms() + self._remaining_ms, self._on_timer)
+        self._cancel_timer = self._timers.call_later(clock.now_ms() + self._remaining_ms, self._on_timer)
 
     def _count(self) -> None:
         self._remaining_ms -= self._timers.clock.awake_ms() - self._since_ms

@@ -297,7 +297,7 @@ class Context:
         step_input = json_value(value)
         key = work.attempt.key(name, step_input)
         if work.attempt.is_recorded(key):
-            return await work.attempt.recorded(key)
+            return await work.attempt.recorded_output(key)
         async with work.slot.step():
             began_ms = work.attempt.now_ms()
             output = await call(key)

@@ -145,7 +145,7 @@ class Calls:
         return lambda: self._call_tool(call, arguments, key)
 
     async def _recorded_result(self, key: str) -> CallResult:
-        return CallResult(await self._work.attempt.recorded(key))
+        return CallResult(await self._work.attempt.recorded_output(key))
 
     async def _record_refusal(self, call: Call, key: str, result: dict[str, JsonValue]) -> CallResult:
         """Record that a call could not be made."""

@@ -67,7 +67,7 @@ class Compaction:
         """Resume from the summary recorded at this place, if there is one."""
         if not self._work.attempt.is_recorded(key):
             return False
-        output = await self._work.attempt.recorded(key)
+        output = await self._work.attempt.recorded_output(key)
         assert isinstance(output, dict)
         self._conversation.replace_by_summary(str(output["summary"]), keep_count=int(str(output["kept"])), key=key)
         return True

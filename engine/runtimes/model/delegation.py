@@ -161,7 +161,7 @@ class ForwardMessage(WorkersTool):
         """Return the worker's last answer in this task as the task's output."""
         work = self._work
         called = None if work.attempt.is_recorded(key) else await super().answer(name, arguments, key)
-        result = await work.attempt.recorded(key) if called is None else called.value
+        result = await work.attempt.recorded_output(key) if called is None else called.value
         forwarded_id = result.get("forwarded") if isinstance(result, dict) else None
         # In a fork the task may have another id; then it is the last task of the worker.
         matching_tasks = (task for _, task in self._workers.answers() if task.id == forwarded_id)

@@ -128,14 +128,14 @@ class ModelLoop:
         while work.attempt.is_recorded(steers_key(turn, self._steers_taken[turn])):
             await self._add_steers(turn)
         compaction_key, is_compacted, key = await self._keys(name)
-        if (recorded_answer := await self._turns.recorded(key)) is not None:
+        if (recorded_answer := await self._turns.recorded_answer(key)) is not None:
             return recorded_answer, key
         # Only now, when no answer is recorded: a message sent after a crash must not come before recorded answers.
         if await self._add_steers(turn):
             compaction_key, is_compacted, key = await self._keys(name)
         while True:
             work.attempt.raise_if_stopping()
-            if (recorded_answer := await self._turns.recorded(key)) is not None:
+            if (recorded_answer := await self._turns.recorded_answer(key)) is not None:
                 return recorded_answer, key
             await self._calls.refresh()
             system, schemas = self._system_and_tools()

@@ -65,7 +65,7 @@ async def recall_text(work: Work, request: str) -> str:
     """Return the insights that match a request, as text for a `MemoryAgent`; a recorded step."""
     key = work.attempt.key("recalled", request)
     if work.attempt.is_recorded(key):
-        return str(await work.attempt.recorded(key))
+        return str(await work.attempt.recorded_output(key))
     insights = await work.memory.recall(request, RECALLED_INSIGHTS)
     text = "\n".join(f"- {insight.text}" for insight in insights)
     await work.attempt.record(work.finished_step("tool", "recall", key, text))

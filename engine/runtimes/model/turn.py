@@ -46,11 +46,11 @@ class Turns:
         """Size of its context in tokens; None if unknown."""
         return self._work.models.context_tokens(self.model.spec)
 
-    async def recorded(self, key: str) -> ModelAnswer | None:
+    async def recorded_answer(self, key: str) -> ModelAnswer | None:
         """Return the recorded answer of a turn; None if there is none."""
         if not self._work.attempt.is_recorded(key):
             return None
-        return msgspec.convert(await self._work.attempt.recorded(key), ModelAnswer)
+        return msgspec.convert(await self._work.attempt.recorded_output(key), ModelAnswer)
 
     async def ask(
         self,

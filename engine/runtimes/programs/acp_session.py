@@ -310,7 +310,7 @@ class AcpSession:
 
     async def _earlier(self) -> str | None:
         keys = [key for key in self._work.effect.steps if key.startswith(f"{SESSION}:")]
-        output = await self._work.attempt.recorded(keys[-1]) if keys else None
+        output = await self._work.attempt.recorded_output(keys[-1]) if keys else None
         return str(output["session_id"]) if isinstance(output, dict) else None
 
     # Messages of the agent

@@ -16,7 +16,7 @@ async def run_once(work: Work, name: str, run: Callable[[], Awaitable[JsonValue]
     value = await work.value()
     key = work.attempt.key(f"tool:{name}", value)
     if work.attempt.is_recorded(key):
-        return await work.attempt.recorded(key)
+        return await work.attempt.recorded_output(key)
     await work.tool_began(name, key)
     began_ms = work.attempt.now_ms()
     try:

@@ -81,7 +81,9 @@ class JsonlConversation:
         work = self._work
         task = await work.task()
         recorded = [key for key in work.effect.steps if key.startswith(STEP)]
-        steps: list[JsonValue] = [{"name": _name(key), "output": await work.attempt.recorded(key)} for key in recorded]
+        steps: list[JsonValue] = [
+            {"name": _name(key), "output": await work.attempt.recorded_output(key)} for key in recorded
+        ]
         inputs: list[JsonValue] = [
             {"agent": item.agent, "title": item.title, "output": item.output} for item in task.inputs
         ]

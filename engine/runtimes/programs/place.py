@@ -87,7 +87,7 @@ async def _earlier(work: Work, threads: Threads) -> Worktree | None:
     """Return the newest worktree of earlier attempts of the task, if it still exists."""
     keys = [key for key in work.effect.steps if key.startswith(f"{STEP}:")]
     for key in reversed(keys):
-        step = await work.attempt.recorded(key)
+        step = await work.attempt.recorded_output(key)
         if isinstance(step, dict) and "top" in step:
             return await threads.run(partial(find_worktree, str(step["path"]), str(step["branch"]), str(step["top"])))
     return None
