@@ -373,18 +373,6 @@ def test_the_draft_of_the_round_before_is_the_output_where_the_whole_next_round_
     assert (ended(world).status, ended(world).output) == (RunStatus.DONE, "a draft")
 
 
-def test_a_draft_stays_the_output_where_nothing_comes_after_those_at_work() -> None:
-    world = reviewed()
-    found(world, score=0.1, enough=False)
-    world.succeed(attempt(world, "ada"), "a better draft")
-
-    world.order(SwitchStrategy(mode="sequential"))
-    for name in ("bob", "cyd", "dan"):
-        world.succeed(attempt(world, name), "good")
-
-    assert (ended(world).status, ended(world).output) == (RunStatus.DONE, "a better draft")
-
-
 def test_to_sequential_where_all_have_begun_every_output_is_joined_as_before() -> None:
     world = team_world(*FOUR, mode="parallel")
     submitted(world)

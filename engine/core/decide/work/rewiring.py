@@ -31,11 +31,6 @@ class _Parts:
     waiting: list[str]
     """Delegations that have not begun and stay with a lead that continues."""
 
-    @property
-    def kept(self) -> list[str]:
-        """Nodes that are done or continue."""
-        return [*self.done, *(task_id for task_id in self.running if task_id not in self.stopping)]
-
 
 def rewire(state: State, supervisor: Supervisor, group: Task, mint: Mint, *, preserve: bool) -> GroupChange:
     """Return the change that rewires a graph for `supervisor` as it will be; `preserve` lets running nodes go on."""
@@ -62,7 +57,12 @@ def rewire(state: State, supervisor: Supervisor, group: Task, mint: Mint, *, pre
         task_id=group.id,
         run_id=group.run_id,
         mode=supervisor.mode,
-        kept=[*parts.kept, *parts.waiting, *join],
+        kept=[
+            *parts.done,
+            *(task_id for task_id in parts.running if task_id not in parts.stopping),
+            *parts.waiting,
+            *join,
+        ],
         cancelled=parts.stopping,
         added=graph.nodes,
         removed=[node for node in (*parts.removed, *wiring.dropped) if node in tasks and node not in join],
@@ -342,15 +342,15 @@ def _find_join(state: State, group: Task, parts: _Parts) -> dict[str, list[str]]
 
 
 def _outcome(state: State, group: Task, wiring: Wiring, parts: _Parts, graph: GraphPlan) -> str | None:
-    """Return the node whose output is the graph's; it stays the same if there is nothing left to plan.
+    """Return the node whose output is the graph's; it stays the same if there is nothing left to do.
 
-    If that node was withdrawn or is being stopped, it is the last turn of its member that is done or goes on.
+    If that node was withdrawn, it is the last turn of its member that is done.
     """
     planned = graph.id_of(wiring.outcome) if wiring.outcome else None
     old = state.tasks.get(group.outcome_id or "")
-    if old is None or wiring.after or graph.nodes or (wiring.roles and parts.running):
+    if old is None or wiring.after or graph.nodes or parts.running:
         return planned
-    if old.id in parts.kept:
+    if old.id in parts.done:
         return old.id
-    turns = (state.tasks[task_id] for task_id in reversed(parts.kept) if not wiring.roles)
+    turns = (state.tasks[task_id] for task_id in reversed(parts.done) if not wiring.roles)
     return next((turn.id for turn in turns if _is_for_request(turn) and _worker(turn) == _worker(old)), planned)
