@@ -15,7 +15,6 @@ from dashboard.app.navigation import read_place
 from dashboard.user.habits import Habits, habits_file
 from dashboard.user.settings import Settings, read_settings, settings_file
 from dashboard.views.words.place import Place
-from store import Reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,11 +70,8 @@ def run_dashboard(
         The exit status.
 
     Raises:
-        StoreError: If `db` is not a Quarterdeck database.
         NoPlace: If there is no such place.
     """
-    with Reader(db):
-        pass
     for name in ("COLUMNS", "LINES"):  # exported they would count in place of the terminal's own size, whatever that is
         os.environ.pop(name, None)
     if sys.stdin.isatty():

@@ -226,7 +226,6 @@ def _terms(entries: Sequence[Entry], situation: Situation, *, past: bool) -> lis
 def _leader_row(term: _Term, situation: Situation, *, newest: bool) -> EngineRow:
     now_ms, started, info = situation.now_ms, term.started, situation.engine
     its = info if newest and info is not None and info.token == started.token else None
-    ages = [age for age in (its.heartbeat_ms, its.loop_ms) if age is not None] if its is not None else []
     alive = term.leads
     ended_ms = now_ms if alive else term.ended_ms if its is None else its.ended_ms or its.heard_ms
     since_ms = its.since_ms if its is not None and alive else started.at_ms  # as in the header
@@ -244,7 +243,7 @@ def _leader_row(term: _Term, situation: Situation, *, newest: bool) -> EngineRow
         "" if alive else _describe_end(term),
         str(started.token),
         started.version,
-        _lag_cell(max(ages) if alive and ages else None, "error" if hung else "muted"),
+        _lag_cell(its.silent_ms if its is not None and alive else None, "error" if hung else "muted"),
         leads=alive,
         now_ms=now_ms,
     )

@@ -38,7 +38,6 @@ def describe_standbys(standbys: Sequence[StandbyInfo]) -> str:
     return f"engines {', '.join(str(standby.pid) for standby in standbys)} stand by{doubt}"
 
 
-HUNG_AFTER_MS = 3_000
 CELL_GAP = 3
 """Blanks between two cells of the right side."""
 MAX_EARLIER_PAGE_WIDTH = 26
@@ -132,9 +131,8 @@ def engine_cell(state: State, situation: Situation) -> Cell:
         return Cell(f"{glyph} engine {info.pid} {verb} {moment(gone_since_ms(state, info), situation.now_ms)}", tone)
     if info.no_room:  # no heartbeat can be written either
         return Cell(f"✕ engine {info.pid} has no room to write", "error")
-    ages = [age for age in (info.heartbeat_ms, info.loop_ms) if age is not None]
-    if ages and max(ages) > HUNG_AFTER_MS:
-        return Cell(f"✕ engine {info.pid} has not answered for {max(ages) // 1000} s", "error")
+    if info.hung:
+        return Cell(f"✕ engine {info.pid} has not answered for {(info.silent_ms or 0) // 1000} s", "error")
     up_ms = situation.now_ms - info.ahead_ms - info.since_ms
     parts = (
         ("● ", "busy"),
@@ -252,8 +250,7 @@ def leading_lines(state: State, situation: Situation) -> list[Cell]:
     info, now_ms = situation.engine, situation.now_ms
     if info is None or not info.alive:
         return [Cell("no engine is at work", "error")]
-    ages = [age for age in (info.heartbeat_ms, info.loop_ms) if age is not None]
-    heartbeat = f"; last heartbeat {max(ages) / 1000:.1f} s ago" if ages else ""
+    heartbeat = f"; last heartbeat {info.silent_ms / 1000:.1f} s ago" if info.silent_ms is not None else ""
     attempts = sum(run.running for run in state.runs.values())
     lines = [
         labelled_cell("leads", f"engine {info.pid} on {info.host}{heartbeat}", "busy"),

@@ -117,10 +117,14 @@ class EngineInfo:
     """True when its disk is full: it writes nothing, and may still have a heartbeat."""
 
     @property
+    def silent_ms(self) -> int | None:
+        """How long its heartbeat or its loop has stopped, the longer of the two; None when neither is known."""
+        return max((age for age in (self.heartbeat_ms, self.loop_ms) if age is not None), default=None)
+
+    @property
     def hung(self) -> bool:
         """True when it holds the lease, and its heartbeat or its loop has stopped for 3 s."""
-        ages = [age for age in (self.heartbeat_ms, self.loop_ms) if age is not None]
-        return self.alive and any(age > HUNG_AFTER_MS for age in ages)
+        return self.alive and (self.silent_ms or 0) > HUNG_AFTER_MS
 
 
 @dataclass(frozen=True, slots=True)
