@@ -22,7 +22,7 @@ class _Step:
 
     waits = 0
     """Number of its present waits."""
-    people = 0
+    person_waits = 0
     """How many of these waits are for people."""
     limit: TimeLimit | None = None
     """Its time limit."""
@@ -48,7 +48,7 @@ class AttemptSlot:
     is_held = True
     _parked_since_ms = 0
     _parked_ms = 0
-    _people = 0
+    _person_waits = 0
     """Number of waits for people that have not ended, including the wait for a slot afterwards."""
     attempt_limit: TimeLimit | None = None
     """Time limit of the attempt."""
@@ -116,19 +116,19 @@ class AttemptSlot:
     def _suspend_limit(self) -> Iterator[None]:
         """Suspend the time limit of the waiting step, and of the attempt while no step runs."""
         step = _STEP.get()
-        self._people += 1
+        self._person_waits += 1
         if step is not None:
-            step.people += 1
+            step.person_waits += 1
             if step.limit is not None:
                 step.limit.suspend()
         self._update_limit()
         try:
             yield
         finally:
-            self._people -= 1
+            self._person_waits -= 1
             if step is not None:
-                step.people -= 1
-                if step.limit is not None and not step.people:
+                step.person_waits -= 1
+                if step.limit is not None and not step.person_waits:
                     step.limit.resume()
             self._update_limit()
 
@@ -136,7 +136,7 @@ class AttemptSlot:
         """Suspend the attempt's time limit exactly while it waits for a person and no step runs."""
         if self.attempt_limit is None or self._attempt.over:
             return
-        if self._people and not self._running:
+        if self._person_waits and not self._running:
             self.attempt_limit.suspend()
         else:
             self.attempt_limit.resume()
