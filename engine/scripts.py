@@ -10,13 +10,14 @@ from typing import Annotated, overload
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from engine.core.records.records import JsonValue
+from engine.platform.field_docstrings import describe_keys
 from engine.platform.patterns import BadPattern, Pattern
 
 
 class ScriptPart(BaseModel):
     """A part of a script; unknown keys are refused."""
 
-    model_config = ConfigDict(extra="forbid", strict=False, defer_build=True)
+    model_config = ConfigDict(extra="forbid", strict=False, defer_build=True, json_schema_extra=describe_keys)
 
 
 def _expression(value: str) -> str:

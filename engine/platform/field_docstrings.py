@@ -5,11 +5,22 @@ import inspect
 import sys
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 
 def field_docstrings(cls: type) -> dict[str, str]:
     """Return the docstrings of the fields that a class declares itself, each in one line."""
     return _docstrings(cls.__module__).get(cls.__name__, {})
+
+
+def describe_keys(schema: dict[str, Any], model: type) -> None:
+    """Describe the keys of a pydantic model in its JSON Schema by the docstrings of its fields."""
+    texts: dict[str, str] = {}
+    for cls in model.__mro__[-3::-1]:  # without `object` and `BaseModel`
+        texts |= field_docstrings(cls)
+    for name, key in schema.get("properties", {}).items():
+        if name in texts:
+            key["description"] = texts[name]
 
 
 @cache

@@ -17,6 +17,7 @@ from engine.core.specs.limits import Limits
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec, Pool
 from engine.core.validation.bounds import Label, Participants, Text
+from engine.runtimes.catalogue import built_in, kinds
 from engine.teamfile.blocks import FILE_TYPES, Block, as_record, block_of, keys_of
 from engine.teamfile.policies import POLICY
 
@@ -133,6 +134,13 @@ class TeamDocument(TeamBlock):
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a team file, for editors."""
+    """Return the JSON Schema of a team file, for editors; an agent's options are described for its type."""
     schema = TeamDocument.model_json_schema()
+    rules = schema["$defs"]["AgentBlock"]["allOf"] = []
+    for agent_type in built_in():
+        if (options := kinds()[agent_type].options) is not None:
+            block = options.model_json_schema()
+            schema["$defs"] |= {**block.pop("$defs", {}), options.__name__: block}
+            is_type = {"properties": {"type": {"const": agent_type}, "run": False}, "required": ["type"]}
+            rules.append({"if": is_type, "then": {"properties": {"options": {"$ref": f"#/$defs/{options.__name__}"}}}})
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "Quarterdeck team file"}

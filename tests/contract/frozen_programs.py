@@ -115,7 +115,7 @@ def _lines_of_schema(
             yield f"{at}: as {where[name]}"
             return
         where[name], part = at, parts[name]
-    choices = [each for word in ("anyOf", "oneOf", "allOf") for each in part.get(word, ())]
+    choices = [each for word in ("anyOf", "oneOf", "allOf") for each in part.get(word, ()) if "if" not in each]
     for each in choices:
         yield from _lines_of_schema(each, parts, at, where)
     if at and not choices:

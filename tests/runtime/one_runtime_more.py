@@ -7,7 +7,7 @@ import pytest
 from engine.core.specs.spec import AgentSpec
 from engine.errors import Unusable
 from engine.runtimes.catalogue import kinds
-from engine.teamfile import TeamFileError, parse_team
+from engine.teamfile import TeamFileError, json_schema, parse_team
 from engine.teamfile.build import supervisor_spec
 from tests.runtime.engines import Engines
 
@@ -35,6 +35,10 @@ def test_a_team_file_with_wrong_options_and_keys_is_refused_line_by_line() -> No
         "9: agents[ada].options.tmes: is not a key here; did you mean times?",
         "10: agents[bob].type: no runtime 'ecco'; did you mean echo?",
     ]
+
+
+def test_the_schema_for_editors_has_its_options() -> None:
+    assert json_schema()["$defs"]["EchoOptions"]["properties"]["times"]["maximum"] == 10
 
 
 def test_a_program_is_told_of_a_key_without_effect() -> None:

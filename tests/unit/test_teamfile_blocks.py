@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Annotated, Any
 
 import pytest
+from jsonschema import Draft202012Validator
 from pydantic import TypeAdapter, ValidationError
 
 from engine.core.errors import BadValue
@@ -12,6 +13,7 @@ from engine.core.validation.bounds import Label
 from engine.core.validation.records import ValidatedRecord
 from engine.core.validation.rules import Also, InvalidValue, Within
 from engine.teamfile.blocks import Block, as_record, block_of, blocks_in, keys_of
+from engine.teamfile.schema import json_schema
 
 
 class Brush(ValidatedRecord, kw_only=True):
@@ -105,3 +107,25 @@ def test_a_block_has_the_fields_of_its_record_but_those_left_and_its_own_in_plac
     assert [*Shown.model_fields] == ["own", "name", "colours", "brush", "spares"]
     assert blocks_in(Shown.model_fields["brush"].annotation) == []
     assert blocks_in(Shown.model_fields["spares"].annotation) == [block_of(Brush)]
+
+
+@pytest.mark.parametrize(
+    ("agent", "fault"),
+    [
+        ({"type": "process", "options": {"argv": ["tr"], "once": True}}, ""),
+        ({"type": "process", "options": {"argv": ["tr"], "fs": "read"}}, "'fs' was unexpected"),
+        ({"type": "acp", "options": {"argv": ["coder"], "fs": "read"}}, ""),
+        ({"type": "MultiAgent", "options": {"team": []}}, "[] should be non-empty"),
+        ({"type": "scripted", "options": {"script": [{"delay_s": "long"}]}}, "'long' is not valid"),
+        ({"type": "scripted", "script": [{"delay_s": 1}]}, ""),
+        ({"type": "llm", "run": "crew:work", "options": {"depth": 2}}, ""),
+        ({"run": "crew:work", "options": {"depth": 2}}, ""),
+        ({"type": "crew:Runtime", "options": {"depth": 2}}, ""),
+    ],
+)
+def test_the_schema_describes_the_options_of_each_type_of_agent(agent: dict[str, Any], fault: str) -> None:
+    team = {"version": 1, "supervisor": {"name": "desk"}, "agents": [{"name": "ada", **agent}]}
+    errors = [*Draft202012Validator(json_schema()).iter_errors(team)]
+
+    assert len(errors) == bool(fault)
+    assert all(fault in error.message for error in errors)

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from engine.core.records.records import JsonValue
 from engine.core.specs.spec import MODEL_TYPES, AgentSpec
+from engine.platform.field_docstrings import describe_keys
 from engine.runtimes.kinds import AgentKind, Place, SpecBlock
 from engine.runtimes.options import options_in
 
@@ -30,8 +31,11 @@ MemberName = Annotated[str, Field(min_length=1, max_length=200)]
 class ModelOptions(BaseModel):
     """Options of every model agent."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, defer_build=True, json_schema_extra=describe_keys
+    )
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    """How much answers vary; None is the provider's default."""
     max_tokens: Annotated[int, Field(ge=1, le=10**7)] | None = None
     """Longest answer, in tokens."""
     turns: Annotated[int, Field(ge=1, le=10_000)] = 50

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from engine.core.specs.model_spec import Variable
+from engine.platform.field_docstrings import describe_keys
 from engine.runtimes.kinds import AgentKind, Place, SpecBlock
 
 TOOL_KINDS = (
@@ -30,7 +31,7 @@ Word = Annotated[str, Field(max_length=100_000, pattern=r"^[^\x00]*$")]
 class ProgramOptions(BaseModel):
     """Options of every program."""
 
-    model_config = ConfigDict(extra="forbid", defer_build=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True, json_schema_extra=describe_keys)
 
     argv: Annotated[list[Word], Field(min_length=1, max_length=200)]
     """The program and its arguments; never a shell."""
