@@ -202,7 +202,20 @@ def call_answered(task: Task, attempt: Attempt, call_key: str) -> CallAnswered:
 def attempt_succeeded(state: State, signal: signals.AttemptSucceeded, ctx: DecisionContext) -> list[Event]:
     """End an attempt with its output."""
     attempt = find_attempt(state, signal)
-    return [] if attempt is None else [attempt_event(AttemptDone, attempt, signal)]
+    if attempt is None:
+        return []
+    return [
+        # Field by field: it is decided once for every task, and `attempt_event` is slower.
+        AttemptDone(
+            task_id=signal.task_id,
+            attempt=attempt.number,
+            agent_id=attempt.agent_id,
+            output=signal.output,
+            duration_ms=signal.duration_ms,
+            usage=signal.usage,
+            said=signal.said,
+        )
+    ]
 
 
 def attempt_erred(state: State, signal: signals.AttemptErred, ctx: DecisionContext) -> list[Event]:
