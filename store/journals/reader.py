@@ -207,7 +207,7 @@ class Reader:
         if not lease or lease[0][1] is None:
             return None
         token, pid, started, boot, host, since_ms, ended_ms = lease[0]
-        heartbeat_ms, loop_ms, heard_ms = self._heartbeat(token)
+        heartbeat_age_ms, loop_age_ms, heard_ms = self._heartbeat(token)
         is_alive = is_held(self._files.lock)
         if is_alive is None:
             is_alive = ended_ms is None and Process(pid, started, boot, host).is_running_here()
@@ -216,14 +216,14 @@ class Reader:
             alive=is_alive,
             since_ms=since_ms,
             token=token,
-            heartbeat_ms=heartbeat_ms,
-            loop_ms=loop_ms,
+            heartbeat_age_ms=heartbeat_age_ms,
+            loop_age_ms=loop_age_ms,
             host=host,
             ended_ms=ended_ms,
             started=started,
             boot_id=boot,
             heard_ms=heard_ms,
-            ahead_ms=0 if heartbeat_ms is None or heard_ms is None else heard_ms + heartbeat_ms - wall_ms(),
+            ahead_ms=0 if heartbeat_age_ms is None or heard_ms is None else heard_ms + heartbeat_age_ms - wall_ms(),
             no_room=is_alive and has_no_room(self._files.database),
         )
 

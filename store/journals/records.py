@@ -98,9 +98,9 @@ class EngineInfo:
     since_ms: int
     """When it acquired the lease."""
     token: int
-    heartbeat_ms: int | None
+    heartbeat_age_ms: int | None
     """Age of its last heartbeat in milliseconds; None when there is none from this boot."""
-    loop_ms: int | None
+    loop_age_ms: int | None
     """Milliseconds since the last tick of its loop; None if there was none."""
     host: str
     ended_ms: int | None = None
@@ -119,7 +119,7 @@ class EngineInfo:
     @property
     def silent_ms(self) -> int | None:
         """How long its heartbeat or its loop has stopped, the longer of the two; None when neither is known."""
-        return max((age for age in (self.heartbeat_ms, self.loop_ms) if age is not None), default=None)
+        return max((age for age in (self.heartbeat_age_ms, self.loop_age_ms) if age is not None), default=None)
 
     @property
     def hung(self) -> bool:

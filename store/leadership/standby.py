@@ -148,11 +148,11 @@ class Standby:
         except StoreError:
             return 0, 0.0
         token = 0 if engine is None else engine.token
-        if engine is not None and engine.heartbeat_ms is not None:
+        if engine is not None and engine.heartbeat_age_ms is not None:
             self._silence_start = None
             # The loop may hang while a thread still beats: then what counts is how long it had hung at the last beat.
-            loop_ms = 0 if engine.loop_ms is None else engine.loop_ms - engine.heartbeat_ms
-            return token, max(engine.heartbeat_ms, loop_ms) / 1000
+            hung_ms = 0 if engine.loop_age_ms is None else engine.loop_age_ms - engine.heartbeat_age_ms
+            return token, max(engine.heartbeat_age_ms, hung_ms) / 1000
         # No heartbeat in this boot: silence counts from when it was first noticed, since its true start is unknown.
         if self._silence_start is None or self._silence_start.token != token:
             self._silence_start = _SilenceStart(token, now_s)

@@ -90,8 +90,8 @@ class _Pair:
         with Reader(self._db) as reader:
             engine = reader.engine()
         assert engine is not None
-        assert engine.heartbeat_ms is not None
-        return self._after(time.perf_counter() - engine.heartbeat_ms / 1000 + LIMIT_S)
+        assert engine.heartbeat_age_ms is not None
+        return self._after(time.perf_counter() - engine.heartbeat_age_ms / 1000 + LIMIT_S)
 
     def _after(self, began_s: float) -> float:
         _heard(self._standby, "engine")

@@ -422,7 +422,7 @@ async def test_rubbish_in_lock_and_heartbeat_only_hides_who_and_when(tmp_path: P
     with Reader(path) as reader:
         engine = reader.engine()
         assert engine is not None
-        assert (engine.alive, engine.heartbeat_ms, engine.hung) == (False, None, False)
+        assert (engine.alive, engine.heartbeat_age_ms, engine.hung) == (False, None, False)
         assert reader.live() == {}
 
 

@@ -114,7 +114,7 @@ async def test_takeover_ends_an_engine_that_stands_still_and_no_other(tmp_path: 
             engine = await anyio.to_thread.run_sync(reader.engine)
             return engine if engine is not None and holds(engine) else None
 
-        await soon(lambda: seen(lambda engine: engine.heartbeat_ms is not None))
+        await soon(lambda: seen(lambda engine: engine.heartbeat_age_ms is not None))
         stop(holder)
         engine = await soon(lambda: seen(lambda engine: engine.hung))
         assert engine is not None

@@ -153,7 +153,7 @@ async def test_a_leader_suspended_inside_a_write_to_any_file_keeps_nobody_out_of
 
 async def beating_token(reader: Reader) -> int | None:
     engine = reader.engine()
-    return None if engine is None or engine.heartbeat_ms is None else engine.token
+    return None if engine is None or engine.heartbeat_age_ms is None else engine.token
 
 
 async def test_a_lock_that_was_put_out_of_place_gives_no_turn(tmp_path: Path) -> None:

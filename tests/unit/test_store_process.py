@@ -40,7 +40,7 @@ def test_a_process_that_matches_is_killed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("alive", "heartbeat_ms", "loop_ms", "hung"),
+    ("alive", "heartbeat_age_ms", "loop_age_ms", "hung"),
     [
         (True, 900, 20, False),
         (True, 3_001, 20, True),
@@ -50,8 +50,8 @@ def test_a_process_that_matches_is_killed() -> None:
     ],
 )
 def test_an_engine_hangs_when_heart_or_loop_stands_still_for_three_seconds(
-    alive: bool, heartbeat_ms: int | None, loop_ms: int | None, hung: bool
+    alive: bool, heartbeat_age_ms: int | None, loop_age_ms: int | None, hung: bool
 ) -> None:
-    engine = EngineInfo(1, alive, 0, 1, heartbeat_ms, loop_ms, "host")
+    engine = EngineInfo(1, alive, 0, 1, heartbeat_age_ms, loop_age_ms, "host")
 
     assert engine.hung is hung

@@ -18,7 +18,7 @@ from store.journals.records import EngineInfo
 from tests.world import World, agent, team_world
 
 ENGINE = EngineInfo(
-    pid=4211, alive=True, since_ms=0, token=1, heartbeat_ms=0, loop_ms=0, host="deck", started="", boot_id=""
+    pid=4211, alive=True, since_ms=0, token=1, heartbeat_age_ms=0, loop_age_ms=0, host="deck", started="", boot_id=""
 )
 SITUATION = Situation(db="team.db", engine=ENGINE, now_ms=767_000, events_per_s=3.0)
 
@@ -49,7 +49,7 @@ def test_who_needs_a_person_is_left_out_last(room: int, said: list[str]) -> None
 
 
 def test_an_engine_without_room_on_its_disk_is_not_to_be_taken_over() -> None:
-    silent = replace(ENGINE, heartbeat_ms=5_000)
+    silent = replace(ENGINE, heartbeat_age_ms=5_000)
     told = [
         banner(team_world().state, replace(SITUATION, engine=engine), None)
         for engine in (silent, replace(silent, no_room=True), replace(ENGINE, no_room=True))
@@ -63,7 +63,7 @@ def test_an_engine_without_room_on_its_disk_is_not_to_be_taken_over() -> None:
 
 
 def test_an_engine_without_room_on_its_disk_is_not_said_to_hang() -> None:
-    full = replace(SITUATION, engine=replace(ENGINE, heartbeat_ms=5_000, no_room=True))
+    full = replace(SITUATION, engine=replace(ENGINE, heartbeat_age_ms=5_000, no_room=True))
     state = team_world().state
 
     assert right_cells(state, full, make_digest(state), brief=True)[0].text == "✕ engine 4211 has no room to write"

@@ -161,9 +161,9 @@ def situation(info: EngineInfo | None, *, trouble: str | None = None) -> Situati
     return Situation(db="team.db", engine=info, now_ms=9_000, events_per_s=0, trouble=trouble)
 
 
-def info(*, alive: bool, ended_ms: int | None = None, heartbeat_ms: int | None = 100) -> EngineInfo:
+def info(*, alive: bool, ended_ms: int | None = None, heartbeat_age_ms: int | None = 100) -> EngineInfo:
     return EngineInfo(
-        pid=4211, alive=alive, since_ms=1_000, token=1, heartbeat_ms=heartbeat_ms, loop_ms=100, host="deck",
+        pid=4211, alive=alive, since_ms=1_000, token=1, heartbeat_age_ms=heartbeat_age_ms, loop_age_ms=100, host="deck",
         started="", boot_id="", ended_ms=ended_ms,
     )  # fmt: skip
 
@@ -175,7 +175,7 @@ def info(*, alive: bool, ended_ms: int | None = None, heartbeat_ms: int | None =
         (info(alive=False), "✕ engine 4211 gone since", "continue: E or quarterdeck engine --db team.db"),
         (info(alive=False, ended_ms=5), "■ engine 4211 stopped", "continue: E or quarterdeck engine --db team.db"),
         (
-            info(alive=True, heartbeat_ms=8_000),
+            info(alive=True, heartbeat_age_ms=8_000),
             "has not answered for 8 s",
             "E or quarterdeck engine --takeover --db team.db",
         ),
