@@ -177,8 +177,19 @@ def is_generated(folder: str, name: str) -> bool:
 async def indexer(task: Task, ctx: Context) -> dict[str, Any]:
     """Which public names everybody mentions, and which nobody does."""
     survey = await anyio.to_thread.run_sync(Survey, task, ctx)
+    if problem := await ctx.step("look for git", git_problem, survey.folder):
+        return {"section": "names", "headline": "", "text": f"No name was looked up: {prose(problem)}.\n"}
     await survey.gather("names", in_sample_order(survey.files, ".py"))
     return await survey.section("names", chapters.used_names)
+
+
+def git_problem(folder: str) -> str:
+    """Return why git does not run; empty if it does; blocking."""
+    try:
+        run_git(folder, "--version")
+    except GitUnavailable as error:
+        return str(error)
+    return ""
 
 
 async def doc_checker(task: Task, ctx: Context) -> dict[str, Any]:

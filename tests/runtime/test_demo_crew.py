@@ -115,7 +115,7 @@ def test_what_cannot_be_opened_is_skipped(audit: Audit) -> None:
 def test_what_leads_do_is_told_by_what_they_delegate_and_not_by_steps_of_a_clock(audit: Audit) -> None:
     names = {body["name"] for body in audit.bodies("step_recorded")}
 
-    assert names == {"look for generated files", "read history"}
+    assert names == {"look for generated files", "look for git", "read history"}
 
 
 def test_every_file_that_no_parser_takes_is_tried_again_and_fails_alone(audit: Audit) -> None:
@@ -221,3 +221,17 @@ async def test_a_model_sums_the_report_up_and_the_report_is_there_without_it(
 
     assert str(output).startswith("# Audit\n\n" + summary)
     assert "## Hot spots" in str(output)
+
+
+@pytest.mark.anyio
+async def test_where_git_is_not_installed_the_report_says_what_was_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    (tmp_path / "shapes.py").write_text('"""Shapes."""\n\n\ndef area(width, height):\n    return width * height\n')
+    async with running() as engine:
+        await engine.host.order(read_team(crew_file()).load_command(folder=tmp_path))
+        summary, output = await engine.ended(await engine.submit("audit"))
+    assert (summary.status, summary.failed) == (RunStatus.DONE, 0)
+    assert "No history was read" in str(output)
+    assert "No name was looked up" in str(output)
