@@ -87,7 +87,7 @@ def place_of(deck: "Deck") -> Place:
         if isinstance(screen, Frame) and not screen.PLACE and _kind_of(screen) in pages():
             return Place(_kind_of(screen), screen.subject_id, seq=seq)
         if isinstance(screen, Frame) and screen.PLACE:
-            key = _selected(screen)
+            key = _selected_row(screen)
             return Place(screen.PLACE, "" if "?" in key else key, screen.finding.needle, seq)
     return Place(HOME, seq=seq)
 
@@ -97,7 +97,7 @@ def _kind_of(screen: Frame) -> str:
     return type(screen).__module__.rpartition(".")[2]
 
 
-def _selected(screen: Frame) -> str:
+def _selected_row(screen: Frame) -> str:
     """Return the row on which the operator has put the cursor, if any."""
     if not isinstance(screen, TableScreen) or not screen.is_mounted or not screen.table.placed:
         return ""

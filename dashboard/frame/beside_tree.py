@@ -55,8 +55,8 @@ class TreeSizes(PaneSizes):
             lines=len(screen.table.rows.keys),
             pane=self.wants_pane,
             graph=bool(screen.state.runs) or len(screen.state.agents) > 1,
-            pane_cells=self.chosen(PANE),
-            tail_lines=self.chosen(TAIL),
+            pane_cells=self.chosen_size(PANE),
+            tail_lines=self.chosen_size(TAIL),
         )
         if arranged == self.arranged or not height:
             return False

@@ -58,7 +58,7 @@ class PaneSizes:
     def __init__(self, screen: Screen[Any], grips: Sequence[Grip], redraw: Callable[[], None]) -> None:
         self._screen, self._grips, self._redraw = screen, grips, redraw
 
-    def chosen(self, grip: Grip) -> int | None:
+    def chosen_size(self, grip: Grip) -> int | None:
         """Return the size that the user chose for a pane; None for its default."""
         return deck_of(self._screen).habits.panes.get(self._name_of(grip))
 
@@ -74,7 +74,7 @@ class PaneSizes:
         for grip in self._grips if self._screen.display else ():  # a page may be left before it is laid out
             for lines in self._screen.query(f"#{grip.at}").results(Lines):
                 lines.grip = grip.edge if self.is_open(grip) else ""
-            self.set_size(grip, self.chosen(grip) if self.is_open(grip) else None)
+            self.set_size(grip, self.chosen_size(grip) if self.is_open(grip) else None)
 
     def set_size(self, grip: Grip, cells: int | None) -> None:
         """Set the size of a pane in cells; None restores that of the style sheet."""

@@ -88,7 +88,8 @@ class DetailsPane:
         free = room - (len(self._screen.table.rows.keys) or room) - 2
         below.display = tall or free >= BELOW_LINES
         if below.display:
-            wished, least = self._screen.sizes.chosen(BELOW), room * BELOW_MIN_PERCENT // 100 if tall else BELOW_LINES
+            wished = self._screen.sizes.chosen_size(BELOW)
+            least = room * BELOW_MIN_PERCENT // 100 if tall else BELOW_LINES
             height = max(least, free) if wished is None else min(wished, room - MIN_HEIGHT)
             old_height = below.styles.inline.height  # that of the style sheet is a share
             if old_height is None or old_height.value != height:

@@ -108,7 +108,7 @@ class NetworkScreen(TableScreen):
 
     def listing(self, view: ViewState) -> Listing:
         state, now_ms, width, arranged = view.state, view.now_ms, self.table.wide, self.sizes.arranged
-        room = max_tree_lines(self.size.height, self.query_one("#parts").size.height, self.sizes.chosen(TAIL))
+        room = max_tree_lines(self.size.height, self.query_one("#parts").size.height, self.sizes.chosen_size(TAIL))
         folding = self.idle_agents.folding(state, now_ms, room)
         lane = lane_cells(state, width) if arranged is not None and arranged.lanes else 0
         self._meters.update(view.activity, state, now_ms, lane=lane, anew=view.past is not None)

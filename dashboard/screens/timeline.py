@@ -195,10 +195,10 @@ class TimelineScreen(BoardScreen):
         first, last = lanes.seq_at(cursor - step), lanes.seq_at(cursor + step)
         stretch = (row.id, first, last)
         newest = self._cursor_ms is None
-        goes_on = newest and self._events_follow and stretch[0] == self._events_key[0]
-        if stretch == self._events_key or self.deck.feed.trouble or (goes_on and not view.is_due(self._events_ms)):
+        is_growing = newest and self._events_follow and stretch[0] == self._events_key[0]
+        if stretch == self._events_key or self.deck.feed.trouble or (is_growing and not view.is_due(self._events_ms)):
             return
-        if not goes_on and stretch[:2] != self._events_key[:2]:
+        if not is_growing and stretch[:2] != self._events_key[:2]:
             self._cursor_entries = None  # another moment; at the end, old events stay until newer ones are read
         self._reading_events, self._events_key, self._events_follow = True, stretch, newest
         self._events_ms = view.wall_ms + READ_EVERY_MS
@@ -216,7 +216,7 @@ class TimelineScreen(BoardScreen):
 
         def receive(entries: list[Entry]) -> None:
             self._reading_events, self._cursor_entries = False, entries
-            if self.is_current and not goes_on:  # else the next redraw shows it
+            if self.is_current and not is_growing:  # else the next redraw shows it
                 self._next_ms = 0
                 self.show(self.deck.view)
 

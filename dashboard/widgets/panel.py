@@ -109,22 +109,24 @@ class Panel(Lines, can_focus=True):
         self.post_message(self.Moved(self))
 
     def _find_cursor(self) -> None:
-        keyed = self._keyed()
-        if not keyed:
+        key_indices = self._key_indices()
+        if not key_indices:
             self._cursor = ""
             self.top = max(0, len(self._body) - self.room) if self.follows else self._clamp_top(self.top)
             return
         if self.follows:
-            self._place = keyed[-1]
+            self._place = key_indices[-1]
         else:
-            matching_places = [at for at in keyed if self._body[at].key == self._cursor]
-            self._place = matching_places[0] if matching_places else min(keyed, key=lambda at: abs(at - self._place))
+            matching_places = [at for at in key_indices if self._body[at].key == self._cursor]
+            self._place = (
+                matching_places[0] if matching_places else min(key_indices, key=lambda at: abs(at - self._place))
+            )
         self._cursor = self._body[self._place].key
         if self.follows:
             self.top = max(0, len(self._body) - self.room)
         self.top = self._clamp_top(self.top)
 
-    def _keyed(self) -> list[int]:
+    def _key_indices(self) -> list[int]:
         return [at for at, line in enumerate(self._body) if line.key]
 
     def _clamp_top(self, top: int) -> int:
@@ -185,32 +187,32 @@ class Panel(Lines, can_focus=True):
         self.post_message(self.Moved(self))
 
     def action_move(self, by: int) -> None:
-        keyed = self._keyed()
-        if not keyed:
+        key_indices = self._key_indices()
+        if not key_indices:
             self._scroll(by)
             return
-        at = keyed.index(self._place) if self._place in keyed else 0
-        self._go(keyed, at + by)
+        at = key_indices.index(self._place) if self._place in key_indices else 0
+        self._go(key_indices, at + by)
 
     def action_page(self, by: int) -> None:
-        keyed = self._keyed()
-        if not keyed:
+        key_indices = self._key_indices()
+        if not key_indices:
             self._scroll(by * max(1, self.room - 1))
             return
         target = self._place + by * max(1, self.room - 1)
-        self._go(keyed, min(range(len(keyed)), key=lambda index: abs(keyed[index] - target)))
+        self._go(key_indices, min(range(len(key_indices)), key=lambda index: abs(key_indices[index] - target)))
 
     def action_edge(self, towards: int) -> None:
-        keyed = self._keyed()
-        if not keyed:
+        key_indices = self._key_indices()
+        if not key_indices:
             self._scroll(towards * len(self._body))
         else:
-            self._go(keyed, len(keyed) - 1 if towards > 0 else 0)
+            self._go(key_indices, len(key_indices) - 1 if towards > 0 else 0)
 
-    def _go(self, keyed: list[int], at: int) -> None:
-        self._place = keyed[max(0, min(at, len(keyed) - 1))]
+    def _go(self, key_indices: list[int], at: int) -> None:
+        self._place = key_indices[max(0, min(at, len(key_indices) - 1))]
         self._cursor = self._body[self._place].key
-        self.follows = self.follows and self._place == keyed[-1]
+        self.follows = self.follows and self._place == key_indices[-1]
         self._into_sight()
         self._paint()
         self.post_message(self.Moved(self))
@@ -250,8 +252,8 @@ class Panel(Lines, can_focus=True):
 
     def _jump(self, place: int | None = None) -> None:
         self.focus()
-        if place is not None and place in (keyed := self._keyed()):
-            self._go(keyed, keyed.index(place))
+        if place is not None and place in (key_indices := self._key_indices()):
+            self._go(key_indices, key_indices.index(place))
 
     def on_click(self, event: events.Click) -> None:
         if self.is_gripped(event):

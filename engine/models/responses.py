@@ -115,7 +115,7 @@ class _Body(httpx.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
         events = _Events(self._exchange)
-        async for piece in self._decompressed():
+        async for piece in self._decompress():
             size += len(piece)
             if size > bounds.MAX_ANSWER_BYTES:
                 raise self.fail(f"answered with more than {bounds.MAX_ANSWER_BYTES:,} bytes")
@@ -130,7 +130,7 @@ class _Body(httpx.AsyncByteStream):
         if self._is_stream:
             yield events.flush()
 
-    async def _decompressed(self) -> AsyncIterator[bytes]:
+    async def _decompress(self) -> AsyncIterator[bytes]:
         """Yield the bytes, decompressed in small steps: two kilobytes may expand to two megabytes."""
         if self._encoding in ("", "identity"):
             async for piece in self._stream:

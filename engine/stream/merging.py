@@ -50,11 +50,11 @@ class Merger:
             seq, event = self._events.popleft()
             tape = self._tapes.get(getattr(event, "task_id", None) or "")
             if tape is not None:
-                yield from tape.before(seq)
+                yield from tape.take_before(seq)
             yield seq, event
             self._last_seq = seq
         for tape in self._tapes.values():
-            yield from tape.after(self._last_seq)
+            yield from tape.take_delivered(self._last_seq)
         read_tapes = [task_id for task_id, tape in self._tapes.items() if not tape.entries]
         for task_id in read_tapes:
             if f"{TAPE}{task_id}" not in texts:
@@ -93,7 +93,7 @@ class _TapeReader:
                 self.entries.append(_piece(self._task_id, entry))
                 self._characters += len(entry[3])
 
-    def before(self, seq: int) -> Iterator[Piece]:
+    def take_before(self, seq: int) -> Iterator[Piece]:
         """Remove and yield the output from before an event."""
         if not any(isinstance(entry, int) and entry <= seq for entry in self.entries):
             return
@@ -107,7 +107,7 @@ class _TapeReader:
                 self.entries.appendleft(entry)
                 return
 
-    def after(self, seq: int) -> Iterator[Piece]:
+    def take_delivered(self, seq: int) -> Iterator[Piece]:
         """Remove and yield the output from before the first event that was not delivered yet."""
         while self.entries:
             entry = self.entries[0]

@@ -23,7 +23,7 @@ def unpriced_models(file: TeamFile) -> list[FileFault]:
     """Return a fault for each model under a cost budget that has no known price; blocks."""
     uses = list(_unpriced_uses(file.team))
     names = {model.model for _, _, model in uses if model.base_url is None and model.model is not None}
-    priced = anyio.run(_priced, sorted(names)) if names else set()
+    priced = anyio.run(_find_priced, sorted(names)) if names else set()
     problems = []
     for loc, name, model in uses:
         if model.base_url is not None or model.model not in priced:
@@ -33,7 +33,7 @@ def unpriced_models(file: TeamFile) -> list[FileFault]:
     return problems
 
 
-async def _priced(models: list[str]) -> set[str]:
+async def _find_priced(models: list[str]) -> set[str]:
     """Return the models for which litellm knows a price."""
     async with anyio.create_task_group() as group:
         service = ModelService(group.start_soon, _refuse)

@@ -11,7 +11,7 @@ import pytest
 
 from dashboard.engines.process import _open_log
 from dashboard.user.habits import Habits
-from engine.runtimes.programs.worktree import _alone
+from engine.runtimes.programs.worktree import _lock_worktrees
 from engine.trusted_code.trust import TrustError, TrustList
 from store import CommandRow, InboxClient, NotOurFile, open_store
 from store.layout.files import open_for_writing
@@ -37,7 +37,7 @@ def list_changes(path: Path) -> None:
 
 
 def worktree_is_made(path: Path) -> None:
-    with _alone(path.with_suffix("")):
+    with _lock_worktrees(path.with_suffix("")):
         pass
 
 

@@ -59,7 +59,7 @@ class AcpRuntime:
         check_acp()
         await check_output_schema(self._spec)
         await check_preconditions(self._code, self._options, self._reference, self._code.folder)
-        self._module = await self._code.threads.run(_imported)
+        self._module = await self._code.threads.run(_import_protocol)
 
     async def execute(self, work: Work) -> JsonValue:
         """Run the agent, at most once for the task."""
@@ -69,7 +69,7 @@ class AcpRuntime:
         options, code = self._options, self._code
         env, cwd = await check_preconditions(code, options, self._reference, work.folder or code.folder)
         text, servers = as_text(await work.value()), await session_servers(work, code)
-        async with open_place(work, cwd, threads=code.threads, worktree=options.worktree, goes_on=True) as place:
+        async with open_place(work, cwd, threads=code.threads, worktree=options.worktree, resume=True) as place:
             program = await code.programs.start(options.argv, env=env, cwd=place.folder, line_bytes=MAX_LINE_BYTES)
             attempt_program = AttemptProgram(work, program, self._name, code.threads)
             calls = SessionCalls(work)
@@ -99,7 +99,7 @@ class AcpRuntime:
         return place.with_note(session.text) if work.spec.output is None else session.answer
 
 
-def _imported() -> Any:
+def _import_protocol() -> Any:
     """Import the protocol, which takes more than a second of processor time."""
     with importing_package():
         return importlib.import_module("engine.runtimes.programs.acp_link")

@@ -305,7 +305,7 @@ def _is_small(value: Any) -> bool:
     return count <= MAX_VALUES
 
 
-def _bounded(value: Any) -> Any:
+def _bound_size(value: Any) -> Any:
     return value if _is_small(value) else f"[more than {MAX_VALUES:,} values]"
 
 
@@ -318,7 +318,7 @@ def _tool_call(update: Any) -> ToolCall:
             content.content, schema.TextContentBlock
         ):
             texts.append(content.content.text)
-    arguments, output = _bounded(update.raw_input), _bounded(update.raw_output)
+    arguments, output = _bound_size(update.raw_input), _bound_size(update.raw_output)
     return ToolCall(update.tool_call_id, update.title, update.kind, update.status, arguments, output, texts, diffs)
 
 

@@ -222,13 +222,13 @@ class AcpSession:
             abilities = await link.initialize()
         try:
             with self._limit_start("begin a session"):
-                session_id, goes_on = await self._begin(link, abilities)
+                session_id, is_resumed = await self._begin(link, abilities)
         except LoginMissing:
             raise LoginMissing(self._login(abilities.logins)) from None
         self._session_id = session_id
         before = await steers_before(self._work)
         schema, instructions = self._work.spec.output, self._work.spec.instructions.strip()
-        opening = "Your work on this was interrupted. Look at what is done, and go on." if goes_on else instructions
+        opening = "Your work on this was interrupted. Look at what is done, and go on." if is_resumed else instructions
         form = "" if schema is None else f"End with JSON alone that fits this JSON Schema: {json.dumps(schema)}"
         text = "\n\n".join(part for part in [opening, text, *before, form] if part)
         while text:
@@ -292,7 +292,7 @@ class AcpSession:
         address = next((server.name for server in servers if server.url is not None), None)
         if address is not None and not abilities.calls_addresses:
             raise AgentRefused(f"can use tool servers that are programs alone, and {address!r} is an address")
-        earlier = await self._earlier() if abilities.loads or abilities.resumes else None
+        earlier = await self._find_earlier_session() if abilities.loads or abilities.resumes else None
         if earlier is not None:
             self._is_loading = True
             try:
@@ -308,7 +308,7 @@ class AcpSession:
         await work.attempt.record(work.finished_step("code", SESSION, key, {"session_id": session_id}))
         return session_id, False
 
-    async def _earlier(self) -> str | None:
+    async def _find_earlier_session(self) -> str | None:
         keys = [key for key in self._work.effect.steps if key.startswith(f"{SESSION}:")]
         output = await self._work.attempt.recorded_output(keys[-1]) if keys else None
         return str(output["session_id"]) if isinstance(output, dict) else None

@@ -73,13 +73,13 @@ class Programs:
                     raise NotStarted(_why(error, cwd)) from error
                 self._programs[program.pid] = program
                 self._notify_watcher(f"+ {program.pid}\n")
-                program.on_exit = self._exited
+                program.on_exit = self._forget_program
                 if program.exited.is_set():  # it exited before `on_exit` was set, so the watcher was not told
-                    self._exited(program.pid)
+                    self._forget_program(program.pid)
         program.stdin.write(b"\n")
         return program
 
-    def _exited(self, pid: int) -> None:
+    def _forget_program(self, pid: int) -> None:
         del self._programs[pid]
         self._notify_watcher(f"- {pid}\n")
 

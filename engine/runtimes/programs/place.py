@@ -44,7 +44,7 @@ class WorkPlace:
 
 @asynccontextmanager
 async def open_place(
-    work: Work, folder: Path, *, threads: Threads, worktree: bool, goes_on: bool
+    work: Work, folder: Path, *, threads: Threads, worktree: bool, resume: bool
 ) -> AsyncIterator[WorkPlace]:
     """Provide a working folder for an attempt; it is cleaned up afterwards.
 
@@ -52,7 +52,7 @@ async def open_place(
         folder: The working folder; with `worktree`, its repository gets a new worktree.
         threads: Threads for git.
         worktree: Use a worktree.
-        goes_on: Use the worktree of an earlier attempt of the task, if it still exists.
+        resume: Use the worktree of an earlier attempt of the task, if it still exists.
 
     Raises:
         Unusable: If there is no repository.
@@ -61,7 +61,9 @@ async def open_place(
     if not worktree:
         yield WorkPlace(folder)
         return
-    tree = (await _earlier(work, threads) if goes_on else None) or await _new(work, folder, threads)
+    tree = await _find_earlier_worktree(work, threads) if resume else None
+    if tree is None:
+        tree = await _create_worktree(work, folder, threads)
     place = WorkPlace(tree.inside(folder))
     try:
         yield place
@@ -83,7 +85,7 @@ async def _tidy_up(work: Work, tree: Worktree, place: WorkPlace, threads: Thread
             work.record_soon(work.finished_step("code", STEP, work.attempt.new_key(STEP), output, is_charged=False))
 
 
-async def _earlier(work: Work, threads: Threads) -> Worktree | None:
+async def _find_earlier_worktree(work: Work, threads: Threads) -> Worktree | None:
     """Return the newest worktree of earlier attempts of the task, if it still exists."""
     keys = [key for key in work.effect.steps if key.startswith(f"{STEP}:")]
     for key in reversed(keys):
@@ -93,7 +95,7 @@ async def _earlier(work: Work, threads: Threads) -> Worktree | None:
     return None
 
 
-async def _new(work: Work, folder: Path, threads: Threads) -> Worktree:
+async def _create_worktree(work: Work, folder: Path, threads: Threads) -> Worktree:
     top = await threads.run(partial(repository_of, folder))
     name = f"{work.effect.task_id}-{work.effect.attempt}"
     with anyio.CancelScope(shield=True):  # a cancelled git would leave half a worktree

@@ -67,7 +67,7 @@ class ProcessRuntime:
         options, threads = self._options, self._code.threads
         env, cwd = await check_preconditions(self._code, options, self._reference, work.folder or self._code.folder)
         speaks = options.protocol == "jsonl"
-        async with open_place(work, cwd, threads=threads, worktree=options.worktree, goes_on=speaks) as place:
+        async with open_place(work, cwd, threads=threads, worktree=options.worktree, resume=speaks) as place:
             output = await (self._run_jsonl if speaks else self._run_plain)(work, env, place.folder)
         return output if self._spec.output is not None else place.with_note(output)
 

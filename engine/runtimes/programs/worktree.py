@@ -104,7 +104,7 @@ def make_worktree(top: Path, name: str) -> Worktree:
     except NoHome as error:
         raise GitFailed(str(error)) from error
     folder.mkdir(parents=True, exist_ok=True)
-    with _alone(folder):
+    with _lock_worktrees(folder):
         return _make_worktree(top, name, folder)
 
 
@@ -136,7 +136,7 @@ def remove_worktree(worktree: Worktree) -> UnmergedWork | None:
     Raises:
         GitFailed: If git fails; the worktree still exists then.
     """
-    with _alone(worktree.path.parent):
+    with _lock_worktrees(worktree.path.parent):
         work = unmerged_work(worktree)
         if work.commits or work.files:
             return work
@@ -148,7 +148,7 @@ def remove_worktree(worktree: Worktree) -> UnmergedWork | None:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _lock_worktrees(folder: Path) -> Iterator[None]:
     """Hold the lock on the worktrees of a repository, against other threads and processes."""
     lock = open_for_writing(folder.with_name(f"{folder.name}.lock"))
     try:

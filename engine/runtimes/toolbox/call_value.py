@@ -129,12 +129,12 @@ class _SchemaDefaults:
     def _linked_schemas(self, schema: Mapping[str, Any]) -> Iterator[Any]:
         """Yield further schemas of the same value: the referenced one, and the parts of a union."""
         if isinstance(target := schema.get("$ref"), str):
-            yield self._referenced(target)
+            yield self._resolve_reference(target)
         for keyword in ("allOf", "anyOf", "oneOf"):
             if isinstance(parts := schema.get(keyword), list):
                 yield from parts
 
-    def _referenced(self, target: str) -> Any:
+    def _resolve_reference(self, target: str) -> Any:
         """Return the part of the schema that a local reference names; None for any other reference."""
         part = self._root if target.startswith("#") else None
         for name in target.removeprefix("#").split("/")[1:]:
