@@ -82,10 +82,10 @@ def serve(
 
     collect_rarely()
     gate = RequestGate(host, tuple(hosts), tls=context is not None)
-    terms = ServerOptions(db=db, gate=gate, role=role, sessions=sessions, idle_s=idle_s, title=team_in(db))
-    listener = _LinkPrinter(ctx, terms)
+    options = ServerOptions(db=db, gate=gate, role=role, sessions=sessions, idle_s=idle_s, title=team_in(db))
+    listener = _LinkPrinter(ctx, options)
     try:
-        ended_by = anyio.run(serve_until_signal, terms, port, context, token, listener)
+        ended_by = anyio.run(serve_until_signal, options, port, context, token, listener)
     except OSError as error:
         fail("cannot_listen", f"cannot listen on {bind}: {error.strerror or error}", "choose another port with --bind")
     return INTERRUPTED if ended_by is signal.SIGINT else DONE
@@ -94,24 +94,24 @@ def serve(
 class _LinkPrinter:
     """What is printed while it runs."""
 
-    def __init__(self, ctx: click.Context, terms: "ServerOptions") -> None:
+    def __init__(self, ctx: click.Context, options: "ServerOptions") -> None:
         self._ctx = ctx
-        self._terms = terms
+        self._options = options
 
-    def listening(self, link: str) -> None:
+    def announce_link(self, link: str) -> None:
         """Say that it listens, and the first link."""
         if is_json(self._ctx):
-            emit(self._ctx, "serve", {"link": link, "pid": os.getpid(), "role": self._terms.role}, None)
+            emit(self._ctx, "serve", {"link": link, "pid": os.getpid(), "role": self._options.role}, None)
             return
         rights_text = (
             "may change the team"
-            if self._terms.role == "operator"
+            if self._options.role == "operator"
             else "can look; --role operator lets them change the team"
         )
-        say(f"serving {self._terms.db} as {self._terms.role}: users who sign in {rights_text}; Ctrl-C ends it")
+        say(f"serving {self._options.db} as {self._options.role}: users who sign in {rights_text}; Ctrl-C ends it")
         say(f"sign one browser in:  {link}")
 
-    def signed_in(self, where: str, link: str) -> None:
+    def announce_sign_in(self, where: str, link: str) -> None:
         """Say who has signed in, and the next link."""
         if is_json(self._ctx):
             emit(self._ctx, "signed_in", {"from": where, "link": link}, None)

@@ -25,10 +25,10 @@ connections would lock everybody else out."""
 class LinkListener(Protocol):
     """Receives what happens to the server."""
 
-    def listening(self, link: str) -> None:
+    def announce_link(self, link: str) -> None:
         """The server listens; the link signs one browser in."""
 
-    def signed_in(self, where: str, link: str) -> None:
+    def announce_sign_in(self, where: str, link: str) -> None:
         """A browser at an address used the link; this is the next one."""
 
 
@@ -60,12 +60,12 @@ class CrowdingHandler:
 
 
 async def serve_until_signal(
-    terms: ServerOptions, port: int, context: ssl.SSLContext | None, token: str | None, listener: LinkListener
+    options: ServerOptions, port: int, context: ssl.SSLContext | None, token: str | None, listener: LinkListener
 ) -> signal.Signals:
     """Serve until a signal, and return it.
 
     Args:
-        terms: What is served, and to whom.
+        options: What is served, and to whom.
         port: Where it listens; 0 takes any.
         context: For TLS; None speaks plain HTTP.
         token: For `/metrics`; None has none.
@@ -86,10 +86,10 @@ async def serve_until_signal(
     def link() -> str:
         return f"{address}/#token={server.logins.new_token()}"
 
-    metrics = None if token is None else Metrics(terms.db, token)
+    metrics = None if token is None else Metrics(options.db, token)
     if metrics is not None:
         await anyio.to_thread.run_sync(metrics.text)  # counts from now on
-    server = WebServer(terms, metrics=metrics, on_sign_in=lambda where: listener.signed_in(where, link()))
+    server = WebServer(options, metrics=metrics, on_sign_in=lambda where: listener.announce_sign_in(where, link()))
     runner = await server.make_runner()
     await runner.setup()
     try:
@@ -98,19 +98,19 @@ async def serve_until_signal(
             assert runner.server is not None
             listening = await asyncio.get_running_loop().create_server(
                 runner.server,
-                terms.gate.bind,
+                options.gate.bind,
                 port,
                 ssl=context,
                 backlog=128,
-                ssl_handshake_timeout=None if context is None else terms.silent_s,
+                ssl_handshake_timeout=None if context is None else options.silent_s,
             )
             ending.callback(listening.close)
             port = listening.sockets[0].getsockname()[1]
             server.set_port(port)
-            name = terms.gate.names[0] if terms.gate.names else terms.gate.bind
+            name = options.gate.names[0] if options.gate.names else options.gate.bind
             host = f"[{name}]" if ":" in name else name
             address = f"{'https' if context is not None else 'http'}://{host}:{port}"
-            listener.listening(link())
+            listener.announce_link(link())
             async for number in signals:
                 return signal.Signals(number)
     finally:

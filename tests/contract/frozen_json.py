@@ -68,7 +68,7 @@ def json_lines(world: World, folder: Path) -> Iterator[str]:
     ctx = click.Context(click.Command("serve"), obj=OutputSettings(json=True))
     web = _LinkPrinter(ctx, ServerOptions(db=db, gate=RequestGate("localhost")))
     for write in (
-        partial(web.listening, "link"), partial(web.signed_in, "here", "link"),
+        partial(web.announce_link, "link"), partial(web.announce_sign_in, "here", "link"),
         partial(_announce, ctx, db, None, "engine", ""), partial(_announce, ctx, db, None, "standby", ""),
     ):  # fmt: skip
         yield from _keys_in(_written(write))

@@ -158,11 +158,11 @@ async def test_with_tls_a_connection_that_says_nothing_is_closed_too(db: Path, c
         def __init__(self) -> None:
             self.link = ""
 
-        def listening(self, link: str) -> None:
+        def announce_link(self, link: str) -> None:
             self.link = link
             at_work.set()
 
-        def signed_in(self, where: str, link: str) -> None:
+        def announce_sign_in(self, where: str, link: str) -> None:
             raise AssertionError((where, link))
 
     at_work, told = anyio.Event(), Heard()
