@@ -23,10 +23,13 @@ from engine.core.records.shared import drop, put
 from engine.core.records.values import stored_value
 from engine.core.state import MAX_DURATIONS, Agent, Attempt, State, Task, TaskStatus
 
+# Module constants: looking up an attribute of an enumeration costs as much as a call.
+_DONE, _RUNNING, _WAITING = TaskStatus.DONE, TaskStatus.RUNNING, TaskStatus.WAITING
+
 
 def _attempt_started(state: State, event: events.AttemptStarted) -> None:
     task = state.tasks[event.task_id]
-    task.status = TaskStatus.RUNNING
+    task.status = _RUNNING
     task.yields_to = None
     task.attempts = event.attempt
     # The time and the id that the state holds, not the equal ones of the event: that saves memory with many tasks.
@@ -203,7 +206,7 @@ def _attempt_done(state: State, event: events.AttemptDone) -> None:
     task.output = stored_value(event.output, state.seq, "output")
     if event.said or task.said:
         task.said = utterances(state, task, event.said)
-    end(state, task, TaskStatus.DONE)
+    end(state, task, _DONE)
 
 
 def _attempt_failed(state: State, event: events.AttemptFailed) -> None:
@@ -218,7 +221,7 @@ def _attempt_failed(state: State, event: events.AttemptFailed) -> None:
         count_end(state, task, agent, failed=1)
         agent.last_error = event.error
     charge(state, task, agent, event.usage)
-    task.status = TaskStatus.WAITING
+    task.status = _WAITING
     task.error = event.error
     if event.agent_id is not None and event.agent_id not in task.failed_on:
         task.failed_on = (*task.failed_on, event.agent_id)
@@ -232,7 +235,7 @@ def _attempt_cancelled(state: State, event: events.AttemptCancelled) -> None:
         record_for_update(state, task, agent).cancelled += 1
     charge(state, task, agent, event.usage)
     if event.requeued:
-        task.status = TaskStatus.WAITING
+        task.status = _WAITING
         if event.restarted:
             restart_task(state, task, event.attempt)
         return
@@ -248,7 +251,7 @@ def _attempt_set_aside(state: State, event: events.AttemptSetAside) -> None:
     charge(state, task, agent, event.usage)
     if event.partial is not None:
         task.output = stored_value(event.partial, state.seq, "partial")
-    task.status = TaskStatus.WAITING
+    task.status = _WAITING
     enqueue(state, task, again=True)
 
 
@@ -264,6 +267,6 @@ def _attempt_preempted(state: State, event: events.AttemptPreempted) -> None:
 def _attempt_lost(state: State, event: events.AttemptLost) -> None:
     task = state.tasks[event.task_id]
     _end_attempt(state, task)
-    task.status = TaskStatus.WAITING
+    task.status = _WAITING
     if task.queue is not None:
         enqueue(state, task, again=True)

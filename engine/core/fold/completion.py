@@ -11,11 +11,14 @@ from engine.core.records.shared import EMPTY, drop
 from engine.core.state import OF_ATTEMPTS, State, Task, TaskStatus
 
 # Module constants: looking up an attribute of an enumeration costs as much as a call.
+_CANCELLED, _DONE = TaskStatus.CANCELLED, TaskStatus.DONE
+_FAILED, _SKIPPED = TaskStatus.FAILED, TaskStatus.SKIPPED
+_WAITING, _PREEMPTED = TaskStatus.WAITING, TaskStatus.PREEMPTED
 
 
 def end(state: State, task: Task, status: TaskStatus, *, error: str | None = None, unblock: bool = True) -> None:
     """Give `task` its outcome: remove it from its queue, count it, and unblock its dependents."""
-    if task.status is TaskStatus.WAITING or task.status is TaskStatus.PREEMPTED:
+    if task.status is _WAITING or task.status is _PREEMPTED:
         dequeue(state, task)
     task.retry_at_ms = None
     if state.timers:
@@ -41,7 +44,7 @@ def end(state: State, task: Task, status: TaskStatus, *, error: str | None = Non
 def pass_by(state: State, task: Task, why: str) -> None:
     """Skip a task whose place in its graph is gone; the caller rewires the edges."""
     task.passed_by, task.optional = True, False
-    end(state, task, TaskStatus.SKIPPED, error=why, unblock=False)
+    end(state, task, _SKIPPED, error=why, unblock=False)
 
 
 def forget_task(state: State, task: Task) -> None:
@@ -98,20 +101,18 @@ def forget_drain(state: State, agent_id: str) -> None:
 def lets_pass(task: Task) -> bool:
     """Return True if dependents of an ended task may start."""
     status = task.status
-    if status is TaskStatus.FAILED:
+    if status is _FAILED:
         return task.optional or task.tolerated
-    return (
-        status is TaskStatus.DONE or status is TaskStatus.CANCELLED or (status is TaskStatus.SKIPPED and task.optional)
-    )
+    return status is _DONE or status is _CANCELLED or (status is _SKIPPED and task.optional)
 
 
 def _count(state: State, task: Task) -> None:
     run = state.runs[task.run_id]
     run.ended += 1
-    if task.status is TaskStatus.DONE:
+    if task.status is _DONE:
         run.done += 1
         state.tasks_done += 1
-    elif task.status is TaskStatus.FAILED:
+    elif task.status is _FAILED:
         run.failed += 1
         state.tasks_failed += 1
 

@@ -9,6 +9,7 @@ from engine.core.queries.work.queues import back_queue, own_queue, turn_key
 from engine.core.state import Agent, Queue, State, Task, TaskStatus
 
 # Module constants: looking up an attribute of an enumeration costs as much as a call.
+_WAITING, _PREEMPTED = TaskStatus.WAITING, TaskStatus.PREEMPTED
 
 MAX_IDLE_QUEUES = 200
 """Limit on capability queues above which unused ones are dropped."""
@@ -144,7 +145,7 @@ def is_pending(task: Task) -> bool:
 def is_ready(task: Task) -> bool:
     """Return True if `task` waits for no other task and no question to a person."""
     status = task.status
-    at_rest = status is TaskStatus.WAITING or status is TaskStatus.PREEMPTED
+    at_rest = status is _WAITING or status is _PREEMPTED
     return at_rest and task.blockers == 0 and task.escalation_id is None and not task.calling
 
 
