@@ -122,8 +122,7 @@ def prepare_live(files: Files, file_id: str) -> None:
 def _is_sound(path: Path, file_id: str) -> bool:
     with closing(open_checked(path, LIVE)[0]) as connection, translate_errors(path, disposable=True):
         (result,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-        is_ours = read_about(connection).get("file_id") == file_id
-    return bool(result == "ok") and is_ours
+        return bool(result == "ok" and read_about(connection).get("file_id") == file_id)
 
 
 def _foreign_inbox(path: Path) -> NotOurFile:
