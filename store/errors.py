@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 
 def format_message(error: Any) -> str:
     """Format an error's template `says` with its fields."""
@@ -70,6 +72,7 @@ class NotOurFile(PathError):
     disposable: bool = False
     """True if the file can be deleted: it is created again when needed."""
 
+    @override
     def __str__(self) -> str:
         advice = "delete it, it is made again" if self.disposable else "choose another path"
         return f"{format_path(self.path)} {self.description}, not one of our files; nothing was changed: {advice}"
@@ -106,6 +109,7 @@ class CorruptFile(PathError):
     disposable: bool = False
     """As in `NotOurFile`."""
 
+    @override
     def __str__(self) -> str:
         advice = "stop the engine and delete it; it is created again" if self.disposable else "restore it from a copy"
         return f"{format_path(self.path)} is damaged ({self.damage}): {advice}"
@@ -120,6 +124,7 @@ class RowsLost(PathError):
     acknowledged_seq: int
     """Seq of the last acknowledged row."""
 
+    @override
     def __str__(self) -> str:
         rows, path = self.acknowledged_seq - self.end_seq, format_path(self.path)
         return (
@@ -211,6 +216,7 @@ class CommandTooLarge(StoreError):
     size_bytes: int
     max_bytes: int
 
+    @override
     def __str__(self) -> str:
         sizes = f"{self.size_bytes / 1e6:,.1f} MB, and at most {self.max_bytes / 1e6:,.0f} MB are taken"
         return f"the command has {sizes}: pass large data by the name of a file"
@@ -226,6 +232,7 @@ class StoreBusy(StoreError):
     """When it acquired the lock, in UTC milliseconds; None if unknown."""
     path: Path
 
+    @override
     def __str__(self) -> str:
         holder = f"the engine with pid {self.pid}" if self.pid is not None else "another process"
         return f"{format_path(self.path)} is held by {holder}: stop that one first, or attach to it as a client"
@@ -238,6 +245,7 @@ class InboxBusy(StoreBusy):
         super().__init__(None, None, path)
         self.waited_s = waited_s
 
+    @override
     def __str__(self) -> str:
         return (
             f"{format_path(self.path)} was in use by other senders for {self.waited_s:g} s,"

@@ -20,6 +20,7 @@ from typing import Any
 import anyio
 import msgspec
 from msgspec import Raw
+from typing_extensions import override
 
 from engine.archive.container import unpacked_bytes
 from engine.archive.cutting import ArchivePart, Piece, Refusal, Rest, pieces
@@ -110,6 +111,7 @@ class _Watch(threading.Thread):
         self._child = child
         self._allowance = allowance
 
+    @override
     def run(self) -> None:
         """Watch until the child has ended."""
         until_s = time.monotonic() + self._allowance.longest_s

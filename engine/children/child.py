@@ -20,6 +20,7 @@ from pathlib import Path
 
 import anyio
 from anyio.lowlevel import checkpoint
+from typing_extensions import override
 
 from engine.children.tail import StderrTail, how_ended
 
@@ -134,6 +135,7 @@ class Child(asyncio.SubprocessProtocol):
 
     # Callbacks of asyncio
 
+    @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Connect standard output to its reader."""
         assert isinstance(transport, asyncio.SubprocessTransport)
@@ -142,10 +144,12 @@ class Child(asyncio.SubprocessProtocol):
         assert output is not None
         self.stdout.set_transport(output)
 
+    @override
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         """Keep output."""
         (self.stdout.feed_data if fd == 1 else self.on_errors)(data)
 
+    @override
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         """End a pipe."""
         if fd == 2:
@@ -155,6 +159,7 @@ class Child(asyncio.SubprocessProtocol):
         else:
             self.stdout.set_exception(exc)
 
+    @override
     def process_exited(self) -> None:
         """Kill the rest of its group."""
         # At once, while the id of the group cannot have been reused.
@@ -162,6 +167,7 @@ class Child(asyncio.SubprocessProtocol):
         self.exited.set()
         self.on_exit(self.pid)
 
+    @override
     def connection_lost(self, exc: Exception | None) -> None:
         """Close the transport: it has exited, and its pipes have ended."""
         self._transport.close()

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable
 
+from typing_extensions import override
+
 
 def snake_case(name: str) -> str:
     """Return the name of a class in snake case, as JSON has it, such as `unknown_agent`."""
@@ -59,6 +61,7 @@ class Refused(CoreError):
 
     code = "refused"
 
+    @override
     def __init_subclass__(cls) -> None:
         """Derive `code` from the name of the class."""
         if "code" not in vars(cls):

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from typing_extensions import override
+
 from engine.core.encoding.strict_json import NotStrict, strict_json
 from engine.models.bounds import MAX_JSON_CHARACTERS, MAX_JSON_VALUES, excess_of_json
 from engine.models.records import Call, Finish, ModelAnswer
@@ -28,6 +30,7 @@ class _Text:
         self._parts.append(complete_text)
         return complete_text
 
+    @override
     def __str__(self) -> str:
         return "".join(self._parts) + clean(self._surrogate)
 

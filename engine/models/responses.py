@@ -14,6 +14,7 @@ from typing import Any
 
 import anyio.lowlevel
 import httpx
+from typing_extensions import override
 
 from engine.models import bounds
 from engine.models.thoughts import split_content
@@ -108,10 +109,12 @@ class _Body(httpx.AsyncByteStream):
         self._exchange.fault = BadAnswer(text, kind)
         return self._exchange.fault
 
+    @override
     async def aclose(self) -> None:
         """Close the connection."""
         await self._stream.aclose()
 
+    @override
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
         events = _Events(self._exchange)

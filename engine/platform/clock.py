@@ -15,6 +15,7 @@ from functools import partial
 
 import anyio
 from anyio.lowlevel import checkpoint
+from typing_extensions import override
 
 from store.wall_clock import wall_ms
 
@@ -97,12 +98,14 @@ class RealClock(Clock):
         self._start_ms, self._start_ns = wall_ms(wall_ns), steady_ns()
         self._ahead_ms = self._start_ms - self.awake_ms()
 
+    @override
     def begin(self, at_least_ms: int) -> None:
         """Restart at the wall clock, or at the last time returned or the journal's last time if that is later."""
         now_ms = max(self.now_ms(), wall_ms(self._wall_ns))
         self._start_ms, self._start_ns = max(now_ms, at_least_ms), self._steady_ns()
         self._ahead_ms = self._start_ms - self.awake_ms()
 
+    @override
     def now_ms(self) -> int:
         """Return the start time plus the time since then; the wall clock if that is far ahead."""
         steady_ns, wall_clock_ms = self._steady_ns(), wall_ms(self._wall_ns)
@@ -112,10 +115,12 @@ class RealClock(Clock):
             return wall_clock_ms
         return now_ms
 
+    @override
     def awake_ms(self) -> int:
         """Return the time for which the computer ran."""
         return self._awake_ns() // 1_000_000
 
+    @override
     def take_slept_ms(self) -> int:
         """Return how far the time has moved ahead of `awake_ms` since the last call; 0 up to `AHEAD_MS`."""
         ahead_ms = self.now_ms() - self.awake_ms()
@@ -125,6 +130,7 @@ class RealClock(Clock):
         self._ahead_ms = ahead_ms
         return slept_ms
 
+    @override
     async def sleep_until(self, due_ms: int) -> None:
         """Sleep in short intervals until the time has come."""
         await checkpoint()
@@ -148,14 +154,17 @@ class VirtualClock(Clock):
         self._order = 0
         self._changed = anyio.Event()
 
+    @override
     def begin(self, at_least_ms: int) -> None:
         """Jump to the last time of the journal."""
         self._now_ms = max(self._now_ms, at_least_ms)
 
+    @override
     def now_ms(self) -> int:
         """Return the time at which the last sleeper was woken."""
         return self._now_ms
 
+    @override
     async def sleep_until(self, due_ms: int) -> None:
         """Wait until `drive` has moved time there."""
         if due_ms <= self._now_ms:
@@ -176,16 +185,19 @@ class VirtualClock(Clock):
                 self._sleepers.remove(sleeper)
                 heapq.heapify(self._sleepers)
 
+    @override
     def hold(self) -> None:
         """Stop time."""
         self._holds += 1
 
+    @override
     def release(self) -> None:
         """Let time pass again once there are no other holds."""
         self._holds -= 1
         if self._holds == 0:
             self._changed.set()
 
+    @override
     async def drive(self) -> None:
         """Move time until cancelled."""
         while True:

@@ -12,6 +12,7 @@ from types import TracebackType
 
 import anyio
 import anyio.to_thread
+from typing_extensions import override
 
 from engine.core.events import Event
 from engine.stream.merging import Merger
@@ -43,6 +44,7 @@ class AttachedStream(AsyncIterator[StreamItem], AbstractContextManager["Attached
         self._waits_since_s: float | None = None
         self._has_ended = False
 
+    @override
     async def __anext__(self) -> StreamItem:
         """Return the next event or piece."""
         while not self._ready:
@@ -51,6 +53,7 @@ class AttachedStream(AsyncIterator[StreamItem], AbstractContextManager["Attached
             await self._read_more()
         return self._ready.popleft()
 
+    @override
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 import anyio
 from anyio.lowlevel import checkpoint
+from typing_extensions import override
 
 from engine.core.events import Event
 from engine.stream.records import Piece, Speaker, StreamItem
@@ -86,6 +87,7 @@ class Subscription(AsyncIterator[ItemT], AbstractContextManager["Subscription[It
         self._news: anyio.Event | None = None
         self._delivered_count = 0
 
+    @override
     async def __anext__(self) -> ItemT:
         """Return the next event or piece."""
         self._delivered_count += 1
@@ -103,6 +105,7 @@ class Subscription(AsyncIterator[ItemT], AbstractContextManager["Subscription[It
                 await self._news.wait()
         return self._take()  # type: ignore[return-value]  # without pieces there are none in the queue
 
+    @override
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:

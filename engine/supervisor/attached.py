@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import anyio
 import anyio.to_thread
+from typing_extensions import override
 
 from engine.core.commands import Command, Target
 from engine.core.errors import CoreError
@@ -99,22 +100,26 @@ class RemoteEngine(EngineLink):
         """Waiters for the state at the time of a ticket."""
 
     @property
+    @override
     def state(self) -> State:
         """The state of the last call; up to date while a call waits."""
         return self._state
 
     @asynccontextmanager
+    @override
     async def running(self) -> AsyncIterator[None]:
         """Follow the file from an up-to-date state while the context is open."""
         async with self._follow():
             await self._wait_until_current()
             yield
 
+    @override
     async def refresh(self) -> None:
         """Update the state from the file."""
         async with self.running():
             pass
 
+    @override
     async def send(self, command: Command) -> Applied:
         """Put a command into the inbox and return its outcome."""
         _check_importable(command)
@@ -152,10 +157,12 @@ class RemoteEngine(EngineLink):
         for future in batch:
             _resolve(future, None, error)
 
+    @override
     def post(self, make: Make) -> None:
         """Raise NotInThisVersion: the outcome from another process has to be awaited."""
         raise NotInThisVersion("a change by assignment from another process", "await reconfigure_coordination")
 
+    @override
     async def wait_for_run(self, run_id: str) -> RunSummary:
         """Wait until a run has ended, and return its summary."""
         async with self._follow():
@@ -169,19 +176,23 @@ class RemoteEngine(EngineLink):
         return summary
 
     @property
+    @override
     def journal(self) -> JournalLink:
         """The journal in the team's file."""
         return self._journal
 
     @property
+    @override
     def database(self) -> Path | None:
         """The file of the team."""
         return self._path
 
+    @override
     def events(self) -> Subscription[tuple[int, Event]]:
         """Return the events from now on, while the context of `running` is open and an engine runs."""
         return self._bus.subscribe()
 
+    @override
     def stream(self) -> AttachedStream:
         """Return events and live output from now on; otherwise as `events`."""
         return AttachedStream(self._path, self.events())

@@ -11,6 +11,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 from anyio.abc import TaskStatus
+from typing_extensions import override
 
 from engine.core import commands
 from engine.core.decide.teams.settings import check_teams_complete
@@ -93,11 +94,13 @@ class LocalEngine(EngineLink):
         self._decide_offline(team)
 
     @property
+    @override
     def state(self) -> State:
         """The present state, or the last one of an ended engine; on a file before the first, the declared team."""
         return self._host.state if self._host is not None else self._offline.state
 
     @property
+    @override
     def is_running(self) -> bool:
         """True while an engine is in use."""
         return self._host is not None
@@ -114,10 +117,12 @@ class LocalEngine(EngineLink):
         return self._store is None and not self._guard.users and not state.runs_total and not state.finished
 
     @property
+    @override
     def posted(self) -> list[commands.Command]:
         """Posted commands that are not carried out yet."""
         return self._pending.commands()
 
+    @override
     def check_complete(self) -> None:
         """Check that every supervisor has the members that it names; only until the first success."""
         if not self.is_complete:
@@ -125,10 +130,12 @@ class LocalEngine(EngineLink):
                 check_teams_complete(self.state)
             self.is_complete = True
 
+    @override
     def with_callables(self, spec: AgentSpec) -> AgentSpec:
         """Return `spec` with the callables of this program in place of their references."""
         return self.callables.with_callables(spec)
 
+    @override
     def is_ours(self, member_id: str) -> bool:
         """Return whether this program made or adopted a member; others were left by an earlier program."""
         return self._members.adoption.is_ours(member_id)
@@ -145,28 +152,34 @@ class LocalEngine(EngineLink):
             node._refresh_id(state)
 
     @property
+    @override
     def journal(self) -> JournalLink:
         """The journal of the running engine, of the file, or the one in memory."""
         self._guard.check()
         return self._host or (self._offline if self._store is None else FileJournal(self._store))
 
+    @override
     async def wait_for_run(self, run_id: str) -> RunSummary:
         """Wait until a run has ended, and return its summary."""
         return await self._running_host().run_ended(run_id)
 
     @property
+    @override
     def database(self) -> Path | None:
         """The file of the team; None if it is in memory."""
         return self._store
 
+    @override
     def events(self) -> Subscription[tuple[int, Event]]:
         """Return the events from now on."""
         return self._running_host().subscribe()
 
+    @override
     def stream(self) -> Subscription[StreamItem]:
         """Return events and live output from now on."""
         return self._running_host().bus.listen()
 
+    @override
     async def order(self, make: Make) -> Applied:
         """Execute a command, offline while idle, otherwise by an engine; its specs may contain callables."""
         if self._is_idle:
@@ -180,10 +193,12 @@ class LocalEngine(EngineLink):
                         return self._decide_offline(checked_command(make))
         return await super().order(make)
 
+    @override
     async def send(self, command: commands.Command) -> Applied:
         """Send a checked command to the running engine."""
         return await self._members.order_from(self._running_host(), command)
 
+    @override
     def post(self, make: Make) -> None:
         """Send a command without waiting; only from the engine's event loop."""
         self._guard.check()
@@ -249,6 +264,7 @@ class LocalEngine(EngineLink):
         return journal, adoption
 
     @asynccontextmanager
+    @override
     async def running(self) -> AsyncIterator[None]:
         """Use the engine; the first user starts it, and the last one waits for its end."""
         async with self._shared.use():

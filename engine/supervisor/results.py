@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from typing_extensions import override
+
 from engine.core.records.records import JsonValue
 from engine.core.records.values import Usage, as_text
 from engine.core.state import RunStatus, TaskStatus
@@ -24,6 +26,7 @@ class RunResult:
     error: str | None = None
     """Why it failed or was skipped; one line."""
 
+    @override
     def __str__(self) -> str:
         """Return the output: a text as it is, anything else as JSON."""
         return "" if self.output is None else as_text(self.output)

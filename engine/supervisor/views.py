@@ -4,6 +4,8 @@ from collections.abc import Iterable, MutableSequence
 from functools import partial
 from typing import Any, overload
 
+from typing_extensions import override
+
 from engine.core.commands import AddAgent, RemoveMember, SwapAgent
 from engine.core.discovery.capability_index import CapabilityIndex
 from engine.core.errors import DuplicateName
@@ -100,6 +102,7 @@ class AgentSpecs(MutableSequence[AgentSpec]):
                     continue
         return list(specs.items())
 
+    @override
     def insert(self, index: int, value: AgentSpec) -> None:
         """Add an agent at the end.
 
@@ -121,6 +124,7 @@ class AgentSpecs(MutableSequence[AgentSpec]):
         """Return whether the agent of that name was left by an earlier process."""
         return any(agent.name == name and not self._node._engine.is_ours(agent.id) for agent in self._node._agents)
 
+    @override
     def index(self, value: AgentSpec, start: int = 0, stop: int | None = None) -> int:
         """Return the index of a spec.
 
@@ -133,6 +137,7 @@ class AgentSpecs(MutableSequence[AgentSpec]):
     def __setitem__(self, index: int, value: AgentSpec) -> None: ...
     @overload
     def __setitem__(self, index: slice, value: Iterable[AgentSpec]) -> None: ...
+    @override
     def __setitem__(self, index: int | slice, value: Any) -> None:
         """Swap one agent."""
         if isinstance(index, slice):
@@ -141,6 +146,7 @@ class AgentSpecs(MutableSequence[AgentSpec]):
         spec = spec_of(value)
         self._node._engine.post(lambda: SwapAgent(agent=self._target(target_id, old_spec.name), spec=spec))
 
+    @override
     def __delitem__(self, index: int | slice) -> None:
         """Remove agents after their current work."""
         specs = self._pending_specs()
@@ -158,14 +164,17 @@ class AgentSpecs(MutableSequence[AgentSpec]):
     def __getitem__(self, index: int) -> AgentSpec: ...
     @overload
     def __getitem__(self, index: slice) -> list[AgentSpec]: ...
+    @override
     def __getitem__(self, index: int | slice) -> AgentSpec | list[AgentSpec]:
         """Return specs, with their callables."""
         specs = [spec for _, spec in self._pending_specs()]
         return specs[index]
 
+    @override
     def __len__(self) -> int:
         return len(self._pending_specs())
 
+    @override
     def __repr__(self) -> str:
         return f"AgentSpecs({[spec for _, spec in self._pending_specs()]!r})"
 

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import yaml
 from pydantic import ValidationError
+from typing_extensions import override
 
 from engine.core.records.records import field_names, fields
 from engine.core.specs.failure_policies import Policy, Retry
@@ -118,6 +119,7 @@ def _plain(value: Any) -> Any:
 class _Writer(yaml.representer.SafeRepresenter):
     """Writes texts so that the reader returns the same texts."""
 
+    @override
     def ignore_aliases(self, data: Any) -> bool:
         return True
 

@@ -8,6 +8,8 @@ instance whenever it is empty, which JSON leaves out.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from typing_extensions import override
+
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -15,6 +17,7 @@ V = TypeVar("V")
 class _Shared(dict[Any, Any]):
     """A mapping that refuses to be filled."""
 
+    @override
     def __setitem__(self, key: Any, value: Any) -> None:
         raise TypeError("this empty mapping is shared; use `put`")
 

@@ -9,6 +9,8 @@ See docs/semantics/failures.md.
 from collections.abc import Sequence
 from typing import Annotated, Literal, TypeAlias
 
+from typing_extensions import override
+
 from engine.core.errors import BadValue
 from engine.core.records.records import copy_with, fact
 from engine.core.validation.bounds import DAY_S, Label, Seconds, UpToADay
@@ -115,6 +117,7 @@ class Retry(Policy):
     never_on: ErrorNames = ()
     """Exceptions that are not worth a retry, by the names of their classes or base classes."""
 
+    @override
     def __post_init__(self) -> None:
         """Normalize the values, and refuse invalid ones."""
         super().__post_init__()
@@ -122,10 +125,12 @@ class Retry(Policy):
             raise BadValue("retry", ("cap_s",), f"must be at least base_s, {self.base_s:g}, not {self.cap_s:g}")
 
     @property
+    @override
     def gives(self) -> int:
         """All retries."""
         return self.retries
 
+    @override
     def verdict(self, failures: Failures) -> Verdict | None:
         """Retry while retries are left and the error is worth one, never before the delay that it asked for."""
         if failures.retries >= self.retries or not self._is_worth_it(failures):
@@ -151,6 +156,7 @@ class Failover(Policy):
     agents: FailoverCount | None = None
     """How many others to try; by default all there are."""
 
+    @override
     def verdict(self, failures: Failures) -> Verdict | None:
         """Fail over to the best stand-in."""
         if not failures.others or (self.agents is not None and failures.failovers >= self.agents):
@@ -166,6 +172,7 @@ class Escalate(Policy):
     default: Literal["reject", "retry", "skip"] = "reject"
     """The answer when none was given in time."""
 
+    @override
     def verdict(self, failures: Failures) -> Verdict | None:
         """Ask a person; `retry` is the default once only, because an unattended chain has to end."""
         if self.after_s is None:
@@ -177,6 +184,7 @@ class Escalate(Policy):
 class Fail(Policy):
     """Let the task fail, and with it at once the graph that it is part of: what else runs there is stopped."""
 
+    @override
     def verdict(self, failures: Failures) -> Verdict | None:
         """Give up, with the whole graph."""
         return GiveUp(whole=True)
@@ -185,6 +193,7 @@ class Fail(Policy):
 class Skip(Policy):
     """Count the task as optional: when it fails, those who wait for it go on without its output."""
 
+    @override
     def verdict(self, failures: Failures) -> Verdict | None:
         """Give up, and let the others go on."""
         return GiveUp(optional=True)

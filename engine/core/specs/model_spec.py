@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from msgspec import field
+from typing_extensions import override
 
 from engine.core.errors import BadValue
 from engine.core.records.records import Json
@@ -74,6 +75,7 @@ class ModelSpec(ValidatedRecord, kw_only=True):
     replies: Annotated[Sequence[Json], Within(max_length=1_000)] = ()
     """What is said in place of a model: scripted answers, in order (`engine.models.scripted`)."""
 
+    @override
     def __post_init__(self) -> None:
         """Refuse invalid values."""
         super().__post_init__()
@@ -102,6 +104,7 @@ class McpSpec(ValidatedRecord, kw_only=True):
     timeout_s: WaitSeconds = 60.0
     """Longest a call may take, in seconds."""
 
+    @override
     def __post_init__(self) -> None:
         """Refuse invalid values."""
         super().__post_init__()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import field
+from typing_extensions import override
 
 from engine.core.errors import BadValue, Refused
 from engine.core.records.records import Json, JsonValue, copy_with, fact
@@ -58,6 +59,7 @@ class Pool(ValidatedRecord, kw_only=True):
     idle_s: UpToADay = 10.0
     """Seconds without work that remove one."""
 
+    @override
     def __post_init__(self) -> None:
         """Refuse a maximum below the minimum."""
         super().__post_init__()
@@ -124,6 +126,7 @@ class AgentSpec(ValidatedRecord, kw_only=True, tag_field="type", tag="agent"):
     circuit: Circuit | None = None
     """When it gets no work for a while; by default what its supervisor says."""
 
+    @override
     def __post_init__(self) -> None:
         """Convert and check the fields, and fill in `agent_type`; the hash of a spec depends on the result."""
         super().__post_init__()

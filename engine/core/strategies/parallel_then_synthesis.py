@@ -10,6 +10,8 @@ and combining; else the last. It takes no part in the fan.
 
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from engine.core.strategies.parallel import NEED, Parallel, check_need
 from engine.core.strategies.settings import check_schema, member
 from engine.core.strategies.wiring import Settings
@@ -24,6 +26,7 @@ class ParallelThenSynthesis(Parallel):
     name = "parallel_then_synthesis"
     about = "all at once; then one makes a whole of it"
 
+    @override
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`aggregator`: who makes the synthesis; `need`: how many answers are enough."""
         check_schema(self.name, settings, {"aggregator": member, **NEED}, members)

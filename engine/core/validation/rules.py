@@ -13,6 +13,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin
 
 from msgspec import Struct
+from typing_extensions import override
 
 from engine.core.records.records import JsonValue
 
@@ -55,6 +56,7 @@ class NoEffect(InvalidValue):
     """A valid value stands where it has no effect."""
 
     @property
+    @override
     def text(self) -> str:
         """The message: `expected` as it is."""
         return self.expected

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any, Literal, TypeVar
 
+from typing_extensions import override
+
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import stamp
 from engine.core.events import Event
@@ -63,35 +65,43 @@ class _Copies(dict[str, T]):
         super().__init__(dict.items(originals))
         self._shared = set(originals)
 
+    @override
     def __getitem__(self, key: str) -> T:
         if key in self._shared:
             self[key] = _copy_value(super().__getitem__(key))
         return super().__getitem__(key)
 
+    @override
     def __setitem__(self, key: str, value: T) -> None:
         self._shared.discard(key)
         super().__setitem__(key, value)
 
+    @override
     def __delitem__(self, key: str) -> None:
         self._shared.discard(key)
         super().__delitem__(key)
 
+    @override
     def get(self, key: str, default: Any = None) -> Any:
         return self[key] if key in self else default  # noqa: SIM401  # this is `get`
 
+    @override
     def pop(self, key: str, *default: Any) -> Any:
         self.get(key)
         self._shared.discard(key)
         return super().pop(key, *default)
 
+    @override
     def setdefault(self, key: str, default: Any = None) -> Any:
         if key not in self:
             self[key] = default
         return self[key]
 
+    @override
     def values(self) -> Iterator[T]:  # type: ignore[override]  # all that its callers use of a view
         return (self[key] for key in list(self))
 
+    @override
     def items(self) -> Iterator[tuple[str, T]]:  # type: ignore[override]
         return ((key, self[key]) for key in list(self))
 

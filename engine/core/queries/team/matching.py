@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from functools import lru_cache, partial
 
+from typing_extensions import override
+
 from engine.core.discovery.candidate import Candidate, names_capability, suits
 from engine.core.discovery.capability_index import CapabilityIndex
 from engine.core.discovery.choosing import AgentChoice, choose
@@ -101,9 +103,11 @@ class _Key:
         self.specs: Mapping[str, AgentSpec] | None = specs
         self.hash = hash(members)
 
+    @override
     def __hash__(self) -> int:
         return self.hash
 
+    @override
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Key) and self.members == other.members
 
