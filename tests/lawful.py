@@ -12,12 +12,12 @@ OF_A_SHELL = {"tokens_rise", "a_join_has_what_it_joins"}
 
 def assert_lawful(journal: Iterable[Event]) -> None:
     """Assert what laws say of each event, and once of the end: one that is too strict shows in such histories."""
-    books = ShadowLedger()
+    ledger = ShadowLedger()
     for event in journal:
         for law in (*LAWS.get(When.ON_EVERY_EVENT, ()), *LAWS.get(type(event), ())):
-            fault = None if law.__name__ in OF_A_SHELL else law(books, event)
+            fault = None if law.__name__ in OF_A_SHELL else law(ledger, event)
             assert fault is None, f"{law.__name__}: {fault}"
-        books.take(event)
-        books.batch.append(event)
-    faults = [fault for law in LAWS[When.AFTER_BATCH] if (fault := law(books)) is not None]
+        ledger.take(event)
+        ledger.batch.append(event)
+    faults = [fault for law in LAWS[When.AFTER_BATCH] if (fault := law(ledger)) is not None]
     assert not faults, "; ".join(faults)

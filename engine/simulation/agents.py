@@ -91,7 +91,7 @@ class SimulatedRuntime:
     async def execute(self, work: Work) -> JsonValue:
         """Run this attempt of the agent."""
         self._world.check_begin(work)
-        self._world.books.models.inexact_attempts.add((work.effect.task_id, work.effect.attempt))
+        self._world.ledger.models.inexact_attempts.add((work.effect.task_id, work.effect.attempt))
         try:
             return await self._play(work)
         finally:
@@ -109,7 +109,7 @@ class SimulatedRuntime:
         if mishap is not None:
             return await MISHAPS[mishap](scene)
         if not (work.attempt.saw_stopping or work.limits.timed_out or work.attempt.over):
-            world.books.spending.returned.add((work.effect.task_id, work.effect.attempt))
+            world.ledger.spending.returned.add((work.effect.task_id, work.effect.attempt))
         return _output(draw, work.effect.agent)
 
 
@@ -265,7 +265,7 @@ async def _send(scene: Scene, number: int) -> JsonValue:
     await scene.context.sleep(seconds(scene.draw, scene.longest_s))
     if scene.draw.random() < 0.15 and scene.world.should_fail("a tool", 0.0):  # never where nothing is to go wrong
         effect = scene.work.effect
-        scene.world.books.open_steps[effect.task_id, effect.attempt, effect.generation] -= 1
+        scene.world.ledger.open_steps[effect.task_id, effect.attempt, effect.generation] -= 1
         raise ConnectionError("the other side is not there")
     return f"sent {number}"
 

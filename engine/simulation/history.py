@@ -102,7 +102,7 @@ class SimulatedHistory(World):
         checks, last_progress = 0, (-1, -1, -1)
         while checks * CHECK_INTERVAL_S < patience_s:
             await anyio.sleep(CHECK_INTERVAL_S)
-            progress = (self._engine_count, self.books.state.seq, self.clock.now_ms())
+            progress = (self._engine_count, self.ledger.state.seq, self.clock.now_ms())
             checks, last_progress = (checks + 1, last_progress) if progress == last_progress else (0, progress)
         self.report_violation("time_goes_on", "Time goes on", f"nothing has happened for {patience_s:g} real seconds")
         scope.cancel()
@@ -114,10 +114,10 @@ class SimulatedHistory(World):
             violation=self.violation,
             lines=self.lines,
             mishaps=self.attempt_mishaps,
-            books=self.books,
+            ledger=self.ledger,
             digest=self.disk.end[1].hex(),
             hours=max(0, self._last_ms - START_MS) / HOUR_MS,
-            events=self.books.events,
+            events=self.ledger.events,
             engines=self._engine_count,
             blocked_tasks=self._blocked_tasks,
         )
@@ -165,7 +165,7 @@ class SimulatedHistory(World):
             group.cancel_scope.cancel()
         self.host = None
         for order_id, command in [*self._unanswered.items()]:
-            if order_id in self.books.outcome_seqs or draw.random() < 0.5:
+            if order_id in self.ledger.outcome_seqs or draw.random() < 0.5:
                 self._unanswered.pop(order_id, None)
             else:
                 self._queue_order(order_id, command)
@@ -209,7 +209,7 @@ class SimulatedHistory(World):
     # Operators
 
     async def _run_operators(self, host: Host) -> None:
-        if not self.books.state.supervisors:
+        if not self.ledger.state.supervisors:
             self._order(host, "team", load_command(self.plan.team))
         while self._next_decision < len(self.plan.decisions):
             decision = self.plan.decisions[self._next_decision]
@@ -251,7 +251,7 @@ class SimulatedHistory(World):
             self._order(self.host, order_id, command)
 
     def _queue_order(self, order_id: str, command: Command) -> None:
-        self.books.sent[order_id] = command
+        self.ledger.sent[order_id] = command
         try:
             body = encode_command(command)
         except ValueError:
@@ -263,7 +263,7 @@ class SimulatedHistory(World):
         self._group.start_soon(self._give_order, host, order_id, command)
 
     async def _give_order(self, host: Host, order_id: str, command: Command) -> None:
-        self._unanswered[order_id] = self.books.sent[order_id] = command
+        self._unanswered[order_id] = self.ledger.sent[order_id] = command
         try:
             applied = await host.order(command, sender="simulated", id=order_id)
         except CommandRefusedError:
@@ -272,7 +272,7 @@ class SimulatedHistory(World):
             return
         else:
             self._unanswered.pop(order_id, None)
-            if self.books.outcome_seqs.get(order_id) != applied.seq:
+            if self.ledger.outcome_seqs.get(order_id) != applied.seq:
                 statement = "No command is acknowledged before it is on disk"
                 self.report_violation(
                     "acknowledged_is_on_disk", statement, f"{order_id} is said to stand at seq {applied.seq}"
@@ -301,24 +301,24 @@ class SimulatedHistory(World):
 
     def _check_write(self) -> None:
         """Check and apply the events of one write."""
-        books = self.books
-        books.batch = self.disk.events(books.state.seq)
-        if not books.batch or self.violation is not None:
+        ledger = self.ledger
+        ledger.batch = self.disk.events(ledger.state.seq)
+        if not ledger.batch or self.violation is not None:
             return
         self.batches += 1
-        for event in books.batch:
+        for event in ledger.batch:
             if not isinstance(event, EngineStopped):
                 self._last_ms = event.at_ms
             if not (
-                self.check(When.ON_EVERY_EVENT, event) and self.check_laws(LAWS.get(type(event), ()), books, event)
+                self.check(When.ON_EVERY_EVENT, event) and self.check_laws(LAWS.get(type(event), ()), ledger, event)
             ):
-                books.events.append(event)
+                ledger.events.append(event)
                 return
-            books.take(event)
+            ledger.take(event)
         self.check(When.AFTER_BATCH)
         if self.batches % SAMPLE == 0:
             self.check(When.SAMPLED)
-        if books.state.seq > MAX_EVENTS:
+        if ledger.state.seq > MAX_EVENTS:
             self.report_violation("rest_comes", "A team comes to rest", f"it still goes on after {MAX_EVENTS} events")
 
 

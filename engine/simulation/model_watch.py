@@ -31,7 +31,7 @@ class ModelWatch:
 
     def charge(self, attempt: PlayedAttempt, usage: Usage) -> None:
         """Note the cost of a call."""
-        charges = self._world.books.models.charged
+        charges = self._world.ledger.models.charged
         charges[attempt.attempt_key] = (
             charges[attempt.attempt_key].plus(usage) if attempt.attempt_key in charges else usage
         )
@@ -43,7 +43,7 @@ class ModelWatch:
         try:
             yield
         finally:
-            self._world.books.open_steps[attempt.generation_key] -= 1
+            self._world.ledger.open_steps[attempt.generation_key] -= 1
 
     @contextmanager
     def watch_request(self, attempt: PlayedAttempt, request: ModelRequest, estimate: Usage) -> Iterator[None]:
@@ -60,7 +60,7 @@ class ModelWatch:
             yield
         finally:
             del self._running_calls[attempt]
-            self._world.books.open_steps[attempt.generation_key] -= 1
+            self._world.ledger.open_steps[attempt.generation_key] -= 1
 
     def _check_turn(self, attempt: PlayedAttempt, turn: int) -> None:
         if turn > attempt.turns:
@@ -81,9 +81,9 @@ class ModelWatch:
                 attempt, f"{[*calls_by_id]} were called, and {[result.call_id for result in results]} have a result"
             )
             return
-        job = self._world.books.work.jobs.get(attempt.attempt_key[0])
+        job = self._world.ledger.work.jobs.get(attempt.attempt_key[0])
         children = [] if job is None else [child_id for call in job.calls.values() for child_id in call]
-        outputs = [result_text(self._world.books.work.jobs[child_id]) for child_id in children]
+        outputs = [result_text(self._world.ledger.work.jobs[child_id]) for child_id in children]
         for result in results:
             call = calls_by_id[result.call_id or ""]
             if call.name != "delegate" or result.text.startswith('{"error"'):
@@ -98,14 +98,14 @@ class ModelWatch:
 
     def _check_budgets(self, attempt: PlayedAttempt, estimate: Usage) -> frozenset[str]:
         """Check that each budget has enough left for this call and all running ones."""
-        books, effect = self._world.books, attempt.work.effect
-        job, agent = books.work.jobs.get(effect.task_id), books.team.agents.get(effect.agent_id)
+        ledger, effect = self._world.ledger, attempt.work.effect
+        job, agent = ledger.work.jobs.get(effect.task_id), ledger.team.agents.get(effect.agent_id)
         if job is None or agent is None:
             return frozenset()
-        spenders = list(payers(books, job, agent))
-        if self._world.state.seq == books.state.seq:  # else limits may have been changed since
+        spenders = list(payers(ledger, job, agent))
+        if self._world.state.seq == ledger.state.seq:  # else limits may have been changed since
             for spender in spenders:
-                for amount, spent, limit in budgets(books, spender, agent.id if spender is job else None):
+                for amount, spent, limit in budgets(ledger, spender, agent.id if spender is job else None):
                     if amount == "attempts":
                         continue
                     running_usages = [

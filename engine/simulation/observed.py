@@ -23,7 +23,7 @@ class ObservedWorld(Protocol):
 
     plan: Plan
     disk: Disk
-    books: ShadowLedger
+    ledger: ShadowLedger
     acting: set[tuple[str, int]]
     inbox_ids: list[str]
 

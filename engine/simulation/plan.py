@@ -165,7 +165,7 @@ class HistoryResult:
     lines: list[StoryLine]
     mishaps: dict[str, str]
     """Mishaps by key of the attempt."""
-    books: ShadowLedger
+    ledger: ShadowLedger
     digest: str
     """Hash of the whole journal; equal for equal plans."""
     hours: float

@@ -170,7 +170,7 @@ class SimulationReport:
 
     def add(self, result: HistoryResult) -> None:
         """Count one history."""
-        books = result.books
+        ledger = result.ledger
         self.seeds += 1
         self.hours += result.hours
         self.events += len(result.events)
@@ -178,20 +178,20 @@ class SimulationReport:
         refusals = [event.command for event in result.events if isinstance(event, CommandRefused)]
         self.refusals.update(kind for kind in refusals if kind in COMMAND_KINDS)
         self.refused = self.refusals.total()
-        self.commands += books.event_counts["command_applied"] + len(refusals)
+        self.commands += ledger.event_counts["command_applied"] + len(refusals)
         self.runs.update(str(event.status) for event in result.events if isinstance(event, RunFinished))
-        self.tasks.update(books.task_outcomes)
-        self.attempts += sum(books.attempts_begun.values())
-        self.retries += books.event_counts["retry_scheduled"]
+        self.tasks.update(ledger.task_outcomes)
+        self.attempts += sum(ledger.attempts_begun.values())
+        self.retries += ledger.event_counts["retry_scheduled"]
         self.mishaps.update(result.mishaps.values())
         self.faults.update(decision.kind for decision in result.plan.decisions if decision.kind in FAULTS)
         for cause, count in causes_in(result.events).items():
             first_cause, before = self.failures.get((cause.agent, cause.kind), (cause, 0))
             self.failures[cause.agent, cause.kind] = first_cause, before + count
-        for name, waits in books.waits_ms.items():
+        for name, waits in ledger.waits_ms.items():
             self.waits_ms.setdefault(name, []).extend(waits)
             self.starved += sum(wait_ms > STARVED_MS for wait_ms in waits)
-        self.workers.update(books.attempts_begun)
+        self.workers.update(ledger.attempts_begun)
         self.blocked_tasks.update(result.blocked_tasks)
 
 

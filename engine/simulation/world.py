@@ -61,7 +61,7 @@ class World:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.disk = Disk()
-        self.books = ShadowLedger()
+        self.ledger = ShadowLedger()
         self.clock: Clock = VirtualClock(START_MS)
         self.models = ModelWatch(self)
         self.disk_faults = DiskFaults(lambda: None)
@@ -78,7 +78,7 @@ class World:
     @property
     def state(self) -> State:
         """The state of the current engine; between two engines, that of the journal."""
-        return self.host.state if self.host is not None else self.books.state
+        return self.host.state if self.host is not None else self.ledger.state
 
     @property
     def now_ms(self) -> int:
@@ -98,8 +98,8 @@ class World:
 
     def export(self) -> tuple[State, list[JsonValue]]:
         """Return an archive of the team as of the journal."""
-        state = decode_state(encode_state(self.books.state))
-        return state, make_document(state, self.books.text)
+        state = decode_state(encode_state(self.ledger.state))
+        return state, make_document(state, self.ledger.text)
 
     def queue_command(self, row: CommandRow) -> None:
         """Put a command on disk, and wake the engine as the file's watcher would."""
@@ -140,18 +140,18 @@ class World:
         """Return a random next command of an operator."""
         draw = Random(f"{self.plan.seed} look {self.batches}")
         kind = draw.choice(["submit", "cancel", "swap_agent", "switch_strategy", "remove_member", "retry_work"])
-        command = draw_command(kind, draw, self.books.state, 0)
+        command = draw_command(kind, draw, self.ledger.state, 0)
         return Order(id="look", command=command) if command is not None else None
 
     def add_line(self, words: str) -> None:
         """Add a line to the story."""
-        self.lines.append(StoryLine(self.now_ms - START_MS, self.books.state.seq, words))
+        self.lines.append(StoryLine(self.now_ms - START_MS, self.ledger.state.seq, words))
 
     # Checks against the journal
 
     def check(self, when: When, *args: object) -> bool:
         """Return whether the laws of a moment hold; the first broken one ends the history."""
-        subject = (self,) if when in (When.SAMPLED, When.AT_MOMENTS, When.AT_REST, When.AT_THE_END) else (self.books,)
+        subject = (self,) if when in (When.SAMPLED, When.AT_MOMENTS, When.AT_REST, When.AT_THE_END) else (self.ledger,)
         return self.check_laws(LAWS.get(when, ()), *subject, *args)
 
     def check_laws(self, laws: tuple[Law, ...], *args: object) -> bool:
@@ -164,7 +164,7 @@ class World:
     def report_violation(self, law: str, statement: str, details: str) -> None:
         """Record a broken law, which ends the history; the first one counts."""
         if self.violation is None:
-            self.violation = Violation(law, statement, details, self.books.state.seq, self.now_ms - START_MS)
+            self.violation = Violation(law, statement, details, self.ledger.state.seq, self.now_ms - START_MS)
             self.abandon_engine()
 
     def _report(self, check: str, details: str) -> None:
@@ -174,7 +174,7 @@ class World:
         """Check that the attempt that begins is in the journal."""
         self.check(When.ON_BEGIN, work)
         key = (work.effect.task_id, work.effect.attempt)
-        if key not in self.books.started_seq:
+        if key not in self.ledger.started_seq:
             self.report_early_effect(f"{key} begins, and is not on disk")
         self.acting.add(key)
 
@@ -184,37 +184,37 @@ class World:
 
     def check_effects(self, seq: int) -> None:
         """Check that the events whose effects are performed are in the journal."""
-        if seq > self.books.state.seq:
-            self.report_early_effect(f"the engine acts on seq {seq}, and the journal ends at {self.books.state.seq}")
+        if seq > self.ledger.state.seq:
+            self.report_early_effect(f"the engine acts on seq {seq}, and the journal ends at {self.ledger.state.seq}")
 
     def check_recorded_step(self, step: StepFinished) -> None:
         """Check that a step that is reported as recorded is in the journal, unless its attempt has ended."""
         if (step.task_id, step.attempt, step.generation) not in self.models.attempts and not step.steers:
-            self.books.open_steps[step.task_id, step.attempt, step.generation] -= 1
-        task = self.books.state.tasks.get(step.task_id)
+            self.ledger.open_steps[step.task_id, step.attempt, step.generation] -= 1
+        task = self.ledger.state.tasks.get(step.task_id)
         is_live = task is not None and task.attempt is not None and task.attempt.number == step.attempt
-        if is_live and (step.task_id, step.key) not in self.books.steps:
+        if is_live and (step.task_id, step.key) not in self.ledger.steps:
             self.report_early_effect(f"{step.key} of {step.task_id} is said to be recorded, and is not on disk")
 
     @contextmanager
     def open_question(self, work: Work) -> Iterator[None]:
         """Count a question while an attempt waits for its answer."""
         key = (work.effect.task_id, work.effect.attempt, work.effect.generation)
-        self.books.open_questions[key] += 1
+        self.ledger.open_questions[key] += 1
         try:
             yield
         finally:
-            self.books.open_questions[key] -= 1
+            self.ledger.open_questions[key] -= 1
 
     def check_answer(self, work: Work, answer: str) -> None:
         """Check that the answer of a person that an attempt gets is the one in the journal."""
-        job = self.books.work.jobs.get(work.effect.task_id)
+        job = self.ledger.work.jobs.get(work.effect.task_id)
         if job is not None and answer not in job.steps.values():
             self._report("an_answer_is_what_was_said", f"{job.id}: {answer!r}")
 
     def check_messages(self, work: Work, messages: list[str]) -> None:
         """Check that an attempt has heard every message in the journal once and in order; the state may be ahead."""
-        job = self.books.work.jobs.get(work.effect.task_id)
+        job = self.ledger.work.jobs.get(work.effect.task_id)
         effect = work.effect
         if (
             job is None
@@ -230,13 +230,13 @@ class World:
 
     def check_decision(self, work: Work, tool: str, *, allows: bool) -> None:
         """Check that a tool is allowed or rejected only if a person, or the question's deadline, has said so."""
-        job = self.books.work.jobs.get(work.effect.task_id)
+        job = self.ledger.work.jobs.get(work.effect.task_id)
         effect = work.effect
         if job is None:
             return
         answer, decision = ("allow_", "allowed") if allows else ("reject_", "rejected")
         is_answered = any(str(step).startswith(answer) for step in job.steps.values())
-        grants = self.books.team.grants.values()
+        grants = self.ledger.team.grants.values()
         if not is_answered and (effect.agent_id, effect.generation, tool, allows) not in grants:
             self._report("an_answer_is_what_was_said", f"{job.id}: {tool} is {decision}")
 
@@ -247,16 +247,16 @@ class World:
     def check_step(self, work: Work, name: str, *, key: str | None = None) -> None:
         """Check that a step that runs was not recorded before; `key` identifies it among steps of the same name."""
         task_id = work.effect.task_id
-        began_seq = self.books.started_seq.get((task_id, work.effect.attempt), 0)
-        for (recorded_task_id, recorded), seq in self.books.steps.items():
+        began_seq = self.ledger.started_seq.get((task_id, work.effect.attempt), 0)
+        for (recorded_task_id, recorded), seq in self.ledger.steps.items():
             if recorded_task_id == task_id and _is_same_step(recorded, name, key) and seq < began_seq:
                 self._report("no_step_runs_twice", f"{name} of {task_id} stands at seq {seq} and runs again")
         self._check_slot(work, name)
 
     def _check_slot(self, work: Work, name: str) -> None:
         """Check that the attempt of a step that begins holds a slot."""
-        self.books.open_steps[work.effect.task_id, work.effect.attempt, work.effect.generation] += 1
-        job = self.books.work.jobs.get(work.effect.task_id)
+        self.ledger.open_steps[work.effect.task_id, work.effect.attempt, work.effect.generation] += 1
+        job = self.ledger.work.jobs.get(work.effect.task_id)
         attempt = job.attempt if job is not None else None
         if attempt is None or (attempt.number, attempt.generation) != (work.effect.attempt, work.effect.generation):
             return

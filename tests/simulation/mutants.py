@@ -64,7 +64,7 @@ class _Watched(SimulatedHistory):
 
     def _check_write(self) -> None:
         super()._check_write()
-        self.pauses.append(self.books.state.seq)
+        self.pauses.append(self.ledger.state.seq)
 
 
 def moments(seed: int, count: int) -> Iterator[tuple[Document, list[JsonValue]]]:

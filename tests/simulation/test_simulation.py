@@ -243,5 +243,5 @@ def test_agents_of_a_given_team_keep_their_time_limit_where_nothing_goes_wrong()
     )))  # fmt: skip
 
     assert past.violation is None
-    assert past.books.task_outcomes["done"] > 5
-    assert past.books.task_outcomes["failed"] == 0
+    assert past.ledger.task_outcomes["done"] > 5
+    assert past.ledger.task_outcomes["failed"] == 0

@@ -1,4 +1,4 @@
-"""The books of the simulation, which say without the core what events mean, and laws that are held against them."""
+"""The ledgers of the simulation, which say without the core what events mean, and laws that are held against them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -32,11 +32,11 @@ def served(world: World) -> dict[str, list[str]]:
 
 
 def told(journal: list[Event]) -> ShadowLedger:
-    """Return the books of a journal."""
-    books = ShadowLedger()
+    """Return the ledger of a journal."""
+    ledger = ShadowLedger()
     for event in journal:
-        books.take(event)
-    return books
+        ledger.take(event)
+    return ledger
 
 
 def shared_by_teams() -> World:
@@ -123,9 +123,9 @@ def test_what_a_task_delegates_goes_to_another_agent_of_the_root_below_which_it_
 
     event = only(world.journal, "task_failed_over")
     assert event.to_id == member(world, "cyd").id
-    books = told(world.journal[: world.journal.index(event)])
-    assert a_failure_goes_down_its_chain(books, event) is None
-    assert "failed on it" in str(a_failure_goes_down_its_chain(books, copy_with(event, to_id=member(world, "ada").id)))
+    ledger = told(world.journal[: world.journal.index(event)])
+    assert a_failure_goes_down_its_chain(ledger, event) is None
+    assert "failed on it" in str(a_failure_goes_down_its_chain(ledger, copy_with(event, to_id=member(world, "ada").id)))
 
 
 def test_a_planned_task_that_was_given_below_another_root_goes_back_to_agents_of_who_planned_it() -> None:
@@ -140,9 +140,9 @@ def test_a_planned_task_that_was_given_below_another_root_goes_back_to_agents_of
     world.fail(attempt(world, "bob"))
 
     event = only(world.journal, "task_failed_over")
-    books = told(world.journal[: world.journal.index(event)])
-    assert a_failure_goes_down_its_chain(books, event) is None
-    assert "failed on it" in str(a_failure_goes_down_its_chain(books, copy_with(event, to_id=member(world, "cyd").id)))
+    ledger = told(world.journal[: world.journal.index(event)])
+    assert a_failure_goes_down_its_chain(ledger, event) is None
+    assert "failed on it" in str(a_failure_goes_down_its_chain(ledger, copy_with(event, to_id=member(world, "cyd").id)))
 
 
 def test_a_task_that_another_agent_takes_over_belongs_under_the_supervisor_of_that_agent() -> None:
@@ -164,11 +164,11 @@ def test_a_task_of_an_archive_has_heard_what_its_steps_say() -> None:
     world.record(attempt(world, "ada"), "steered:1", ["look closer", "hurry"])
     world.record(attempt(world, "ada"), "code", "done")
     journaled = told(world.journal)
-    books = WorkLedger(journaled.text, journaled.team.home_of)
+    ledger = WorkLedger(journaled.text, journaled.team.home_of)
 
-    books.adopt(world.state)
+    ledger.adopt(world.state)
 
-    (job,) = (one for one in books.jobs.values() if one.attempt is not None)
+    (job,) = (one for one in ledger.jobs.values() if one.attempt is not None)
     assert job.read_messages == ["look closer", "hurry"]
 
 
@@ -179,20 +179,20 @@ def test_what_a_model_took_in_an_attempt_that_was_lost_with_its_engine_need_not_
     applied(world, Cancel(target=run_id))
     before = len(world.journal)
     world.crash()
-    books = told(world.journal[:before])
-    books.models.charged[key] = Usage(tokens_in=495)
+    ledger = told(world.journal[:before])
+    ledger.models.charged[key] = Usage(tokens_in=495)
     began, event = world.journal[before], only(world.journal, "attempt_cancelled")
-    assert "its models took (495" in str(models_are_paid_for_exactly(books, event))
+    assert "its models took (495" in str(models_are_paid_for_exactly(ledger, event))
 
-    books.take(began)
+    ledger.take(began)
 
-    assert models_are_paid_for_exactly(books, event) is None
+    assert models_are_paid_for_exactly(ledger, event) is None
 
 
 def judged(world: World, plan: Any) -> str | None:
-    """Return what the law about who takes part finds wrong with a plan, which stands last in the books."""
-    books = told(world.journal[: world.journal.index(plan) + 1])
-    return a_graph_is_for_those_who_take_part(books, plan)
+    """Return what the law about who takes part finds wrong with a plan, which stands last in the ledger."""
+    ledger = told(world.journal[: world.journal.index(plan) + 1])
+    return a_graph_is_for_those_who_take_part(ledger, plan)
 
 
 def plan_for(plan: Any, agent_id: str) -> Any:

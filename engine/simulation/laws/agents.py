@@ -18,8 +18,8 @@ from engine.simulation.shadow_ledger import ShadowLedger
 @law(When.SAMPLED, When.AT_THE_END)
 def agents_know_what_they_remembered(world: ObservedWorld) -> str | None:
     """An agent keeps its insights until it is removed, or more important ones displace them."""
-    books = world.books
-    actual, expected = books.memory.insights_in(books.state), books.memory.insights
+    ledger = world.ledger
+    actual, expected = ledger.memory.insights_in(ledger.state), ledger.memory.insights
     for agent_id in {**expected, **actual}:
         if actual.get(agent_id, {}) != expected.get(agent_id, {}):
             return f"{agent_id} knows {[*actual.get(agent_id, {})]}; it remembered {[*expected.get(agent_id, {})]}"
@@ -27,45 +27,45 @@ def agents_know_what_they_remembered(world: ObservedWorld) -> str | None:
 
 
 @law(events.Remembered)
-def an_insight_is_kept_once(books: ShadowLedger, event: events.Remembered) -> str | None:
+def an_insight_is_kept_once(ledger: ShadowLedger, event: events.Remembered) -> str | None:
     """An insight of a step is stored once, for the agent at work, under the id that the step returned."""
-    job = books.work.jobs[event.task_id]
+    job = ledger.work.jobs[event.task_id]
     if job.attempt is None or job.attempt.agent_id != event.agent_id:
         return f"{event.agent_id} remembers something in {event.task_id}, and is not at work there"
-    if any(event.insight_id in insights for insights in books.memory.insights.values()):
+    if any(event.insight_id in insights for insights in ledger.memory.insights.values()):
         return f"{event.insight_id} is remembered twice"
-    last = books.events[-1] if books.events else None
+    last = ledger.events[-1] if ledger.events else None
     if not isinstance(last, events.StepRecorded) or last.output != event.insight_id or last.task_id != event.task_id:
         return f"{event.insight_id} is remembered, and no step says so"
     return None
 
 
 @law(When.AFTER_BATCH)
-def outcomes_are_kept_by_category(books: ShadowLedger) -> str | None:
+def outcomes_are_kept_by_category(ledger: ShadowLedger) -> str | None:
     """An agent knows of each category of work what its attempts came to and what they used."""
-    ledger = books.track_record
-    for agent in books.state.agents.values():
-        categories = {category for agent_id, category in ledger.usage if agent_id == agent.id}
+    track_record = ledger.track_record
+    for agent in ledger.state.agents.values():
+        categories = {category for agent_id, category in track_record.usage if agent_id == agent.id}
         for category in categories.union(agent.track_record):
             record = agent.track_record.get(category)
             actual = [0, 0, 0] if record is None else [record.done, record.failed, record.cancelled]
-            expected = ledger.ends.get((agent.id, category), Counter())
+            expected = track_record.ends.get((agent.id, category), Counter())
             if actual != [expected.get(end, 0) for end in ENDS]:
                 return f"{agent.id} says of {category!r} that {actual} were done, failed, cancelled; it is {expected}"
-            used = ledger.usage.get((agent.id, category), NO_USAGE)
+            used = track_record.usage.get((agent.id, category), NO_USAGE)
             if (NO_USAGE if record is None else record.usage) != used:
                 return f"{agent.id} says that {category!r} took {record and record.usage}; it took {used}"
     return None
 
 
 @law(events.AttemptDone, events.AttemptFailed, events.AttemptCancelled, events.AttemptPreempted)
-def models_are_paid_for_exactly(books: ShadowLedger, event: Any) -> str | None:
+def models_are_paid_for_exactly(ledger: ShadowLedger, event: Any) -> str | None:
     """An ended attempt counts the usage of each of its model calls once, failed and interrupted ones too."""
     key = (event.task_id, event.attempt)
-    charged = books.models.charged.get(key)
-    if charged is None or key in books.models.inexact_attempts:
+    charged = ledger.models.charged.get(key)
+    if charged is None or key in ledger.models.inexact_attempts:
         return None
-    reported = books.models.reported.get(key, NO_USAGE).plus(event.usage)
+    reported = ledger.models.reported.get(key, NO_USAGE).plus(event.usage)
     reported_figures, charged_figures = _figures(reported), _figures(charged)
     if reported_figures == charged_figures:
         return None

@@ -14,15 +14,15 @@ from engine.simulation.shadow_ledger import ShadowLedger
 
 
 @law(events.CommandApplied, events.CommandRefused)
-def a_command_has_one_outcome(books: ShadowLedger, event: events.CommandApplied | events.CommandRefused) -> str | None:
+def a_command_has_one_outcome(ledger: ShadowLedger, event: events.CommandApplied | events.CommandRefused) -> str | None:
     """Each command has one outcome, however often it is sent."""
-    seq = books.outcome_seqs.get(event.command_id)
+    seq = ledger.outcome_seqs.get(event.command_id)
     return None if seq is None else f"{event.command_id} was decided at seq {seq} and is decided again"
 
 
 @law(events.CommandRefused, events.SignalDropped)
 def no_message_runs_into_a_defect(
-    books: ShadowLedger, event: events.CommandRefused | events.SignalDropped
+    ledger: ShadowLedger, event: events.CommandRefused | events.SignalDropped
 ) -> str | None:
     """No message reveals a defect of the engine."""
     if isinstance(event, events.SignalDropped):
@@ -31,10 +31,10 @@ def no_message_runs_into_a_defect(
 
 
 @law(events.CommandApplied)
-def an_applied_command_has_done_what_it_asks(books: ShadowLedger, event: events.CommandApplied) -> str | None:
+def an_applied_command_has_done_what_it_asks(ledger: ShadowLedger, event: events.CommandApplied) -> str | None:
     """An applied command has had its effect."""
-    command = books.sent.get(event.command_id)
-    check = getattr(_AppliedCommand(books, event), f"_{event.command}", None)
+    command = ledger.sent.get(event.command_id)
+    check = getattr(_AppliedCommand(ledger, event), f"_{event.command}", None)
     if command is None or check is None:
         return None
     wrong = check(command)
@@ -44,11 +44,11 @@ def an_applied_command_has_done_what_it_asks(books: ShadowLedger, event: events.
 class _AppliedCommand:
     """What an applied command has not done, by its type; types without a method change nothing that lasts."""
 
-    def __init__(self, books: ShadowLedger, event: events.CommandApplied) -> None:
-        self.work, self.team, self.state, self.failures = books.work, books.team, books.state, books.failures
+    def __init__(self, ledger: ShadowLedger, event: events.CommandApplied) -> None:
+        self.work, self.team, self.state, self.failures = ledger.work, ledger.team, ledger.state, ledger.failures
         self.result: Any = event.result
-        self.agent: Any = books.team.agents.get(str(self.result.get("agent_id")))
-        self.supervisor: Any = books.team.supervisors.get(str(self.result.get("supervisor_id")))
+        self.agent: Any = ledger.team.agents.get(str(self.result.get("agent_id")))
+        self.supervisor: Any = ledger.team.supervisors.get(str(self.result.get("supervisor_id")))
         self.at_ms = event.at_ms
 
     def _is_target(self, target: str, member: AgentEntry | SupervisorEntry) -> bool:

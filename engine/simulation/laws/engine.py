@@ -14,47 +14,47 @@ from engine.simulation.shadow_ledger import ShadowLedger
 
 
 @law(When.ON_EVERY_EVENT)
-def time_does_not_go_back(books: ShadowLedger, event: events.Event) -> str | None:
+def time_does_not_go_back(ledger: ShadowLedger, event: events.Event) -> str | None:
     """Time does not go back."""
-    before_ms = books.state.at_ms
+    before_ms = ledger.state.at_ms
     return None if event.at_ms >= before_ms else f"{event.type} at {event.at_ms}, after {before_ms}"
 
 
 @law(When.AFTER_BATCH)
-def the_state_is_legal(books: ShadowLedger) -> str | None:
+def the_state_is_legal(ledger: ShadowLedger) -> str | None:
     """The parts of the state fit together."""
-    return next(faults_of(books.state), None)
+    return next(faults_of(ledger.state), None)
 
 
 @law(When.SAMPLED, When.AT_MOMENTS)
 def the_journal_is_the_state(world: ObservedWorld) -> str | None:
     """The journal alone gives the state that the engine decides on."""
-    if world.state.seq > world.books.state.seq:
+    if world.state.seq > world.ledger.state.seq:
         return None  # the state is ahead of the write
-    if encode_state(world.books.state) == encode_state(world.state):
+    if encode_state(world.ledger.state) == encode_state(world.state):
         return None
-    return f"at seq {world.books.state.seq} the engine's state is another than what its journal gives"
+    return f"at seq {world.ledger.state.seq} the engine's state is another than what its journal gives"
 
 
 @law(When.SAMPLED)
 def looking_changes_nothing(world: ObservedWorld) -> str | None:
     """Deciding, and working out effects, leave the state as it was."""
-    state = world.books.state
+    state = world.ledger.state
     before = encode_state(state)
     order = world.next_order()
     if order is not None:
         decide(state, order, DecisionContext(now_ms=state.at_ms, jitter=0.5))
-    for event in world.books.batch[-1:]:
+    for event in world.ledger.batch[-1:]:
         effects_of(state, event)
     return None if encode_state(state) == before else f"looking at {order} changed the state"
 
 
 @law(When.AFTER_BATCH)
-def limits_are_indexed(books: ShadowLedger) -> str | None:
+def limits_are_indexed(ledger: ShadowLedger) -> str | None:
     """Everything with limits is in the index of limits, so that its budgets are checked."""
-    state = books.state
-    limited_ids = [run.id for run in books.work.runs.values() if run.limits is not None]
-    for supervisor in books.team.supervisors.values():
+    state = ledger.state
+    limited_ids = [run.id for run in ledger.work.runs.values() if run.limits is not None]
+    for supervisor in ledger.team.supervisors.values():
         options = supervisor.options
         if any(
             limits is not None
@@ -82,19 +82,19 @@ def timers_fire(world: ObservedWorld) -> str | None:
 @law(When.AT_MOMENTS)
 def nothing_is_overdue(world: ObservedWorld) -> str | None:
     """No back-off, deadline, question or open circuit is overdue, whatever timers there are."""
-    books, now_ms = world.books, world.now_ms
-    for job in books.work.jobs.values():
+    ledger, now_ms = world.ledger, world.now_ms
+    for job in ledger.work.jobs.values():
         if job.outcome is None and job.retrying_until_ms is not None and job.retrying_until_ms < now_ms:
             return f"{job.id} backed off until {job.retrying_until_ms}, {now_ms - job.retrying_until_ms} ms ago"
-    for run in books.work.runs.values():
-        is_over = run.cancelling or books.work.jobs[run.root_id].outcome is not None
+    for run in ledger.work.runs.values():
+        is_over = run.cancelling or ledger.work.jobs[run.root_id].outcome is not None
         if run.deadline_ms is not None and run.deadline_ms < now_ms and not is_over:
             return f"the deadline of {run.id} was {now_ms - run.deadline_ms} ms ago"
-    for question in books.work.questions.values():
+    for question in ledger.work.questions.values():
         if question.due_ms is not None and question.due_ms < now_ms:
             return f"{question.id} was to be answered {now_ms - question.due_ms} ms ago"
-    for agent_id in books.team.agents:
-        circuit = books.failures.circuit(agent_id)
+    for agent_id in ledger.team.agents:
+        circuit = ledger.failures.circuit(agent_id)
         if circuit.status == "open" and circuit.due_ms < now_ms:
             return f"the circuit of {agent_id} was to half open {now_ms - circuit.due_ms} ms ago"
     return None
@@ -162,7 +162,7 @@ def no_timer_is_left(world: ObservedWorld) -> str | None:
 def every_command_has_an_outcome(world: ObservedWorld) -> str | None:
     """Every command on disk gets an outcome, and its sender is told."""
     for command_id in world.inbox_ids:
-        if command_id not in world.books.outcome_seqs:
+        if command_id not in world.ledger.outcome_seqs:
             return f"{command_id} was acknowledged and never decided"
     pending_ids = world.disk.pending()
     return f"{pending_ids[0]} was decided, and its sender was not told" if pending_ids else None
@@ -174,7 +174,7 @@ def every_command_has_an_outcome(world: ObservedWorld) -> str | None:
 @law(When.AT_THE_END)
 def a_snapshot_is_only_a_shortcut(world: ObservedWorld) -> str | None:
     """Folding from any snapshot equals folding from the start."""
-    final_state = encode_state(world.books.state)
+    final_state = encode_state(world.ledger.state)
     for seq, body in world.disk.snapshots.items():
         resumed = decode_state(body)
         fold(resumed, world.disk.events(seq))

@@ -18,10 +18,10 @@ FULL_STRATEGIES = ("sequential", "parallel")
 
 
 @law(events.GroupPlanned)
-def a_graph_is_for_those_who_take_part(books: ShadowLedger, event: events.GroupPlanned) -> str | None:
+def a_graph_is_for_those_who_take_part(ledger: ShadowLedger, event: events.GroupPlanned) -> str | None:
     """A graph has nodes for the participants; with discovery, for those that match the request."""
-    team, group = books.team, books.work.jobs[event.task_id]
-    supervisor = books.state.supervisors.get(group.worker_id or "")
+    team, group = ledger.team, ledger.work.jobs[event.task_id]
+    supervisor = ledger.state.supervisors.get(group.worker_id or "")
     if supervisor is None or event.mode not in FULL_STRATEGIES:
         return None
     members = [member for member in map(team.member, team.supervisors[supervisor.id].members) if not member.is_leaving]
@@ -36,11 +36,11 @@ def a_graph_is_for_those_who_take_part(books: ShadowLedger, event: events.GroupP
     if others and {*worker_ids} != {*default_ids}:
         return f"the graph {group.id} is for {sorted(others)}; {participant_ids} take part"
     if supervisor.auto_discover and not supervisor.options.strategies:
-        chosen = _discover_members(books, group, participant_ids, default_ids=default_ids)
+        chosen = _discover_members(ledger, group, participant_ids, default_ids=default_ids)
         if chosen is not None and [worker_id for worker_id in worker_ids if worker_id not in aggregator_ids] != [
             member_id for member_id in chosen if member_id not in aggregator_ids
         ]:
-            request = books.work.runs[group.run_id].request
+            request = ledger.work.runs[group.run_id].request
             return f"{group.id} asks for {request!r:.60}, which {chosen} answer to, and it is for {worker_ids}"
         return None
     missing_ids = [
@@ -51,14 +51,14 @@ def a_graph_is_for_those_who_take_part(books: ShadowLedger, event: events.GroupP
 
 
 def _discover_members(
-    books: ShadowLedger, group: Job, participant_ids: list[str], *, default_ids: list[str]
+    ledger: ShadowLedger, group: Job, participant_ids: list[str], *, default_ids: list[str]
 ) -> list[str] | None:
     """Return the members that a new search of all members finds; None where the text searched for is not known.
 
     Members that are able to work now come first; the default agent need not take part. Where none is found, the
     request goes to the members that worked on the one before it in its conversation; the ledger does not know them.
     """
-    team, request = books.team, books.work.runs[group.run_id].request
+    team, request = ledger.team, ledger.work.runs[group.run_id].request
     below = [
         team.supervisors[each]
         for member_id in participant_ids
@@ -74,31 +74,31 @@ def _discover_members(
     reached = {member_id: member_id for member_id in participant_ids if member_id in team.agents}
     for member in (supervisor_id for supervisor_id in participant_ids if supervisor_id in team.supervisors):
         reached |= {agent.id: member for agent in team.agents_under(member) if not agent.is_leaving}
-    candidates = {agent_id: _candidate(books, agent_id) for agent_id in reached}
-    able = (agent_id for agent_id in reached if is_available(books, team.agents[agent_id]))
-    first = CapabilityIndex(candidates[agent_id] for agent_id in able if has_budget_left(books, team.agents[agent_id]))
-    limit = books.state.supervisors[group.worker_id or ""].max_matches
+    candidates = {agent_id: _candidate(ledger, agent_id) for agent_id in reached}
+    able = (agent_id for agent_id in reached if is_available(ledger, team.agents[agent_id]))
+    first = CapabilityIndex(candidates[agent_id] for agent_id in able if has_budget_left(ledger, team.agents[agent_id]))
+    limit = ledger.state.supervisors[group.worker_id or ""].max_matches
     choice = choose(request, candidates.values(), limit=limit, first=first)
     return [*dict.fromkeys(reached[match.id] for match in choice.matches)] or default_ids or None
 
 
-def _candidate(books: ShadowLedger, agent_id: str) -> Candidate:
-    entry, agent = books.team.agents[agent_id], books.state.agents[agent_id]
+def _candidate(ledger: ShadowLedger, agent_id: str) -> Candidate:
+    entry, agent = ledger.team.agents[agent_id], ledger.state.agents[agent_id]
     return Candidate(
         id=entry.id,
         name=entry.name,
         specialties=tuple(entry.spec.specialties),
         description=entry.spec.description,
         category=entry.spec.category,
-        done=books.spending.ends[agent_id, "done"],
-        failed=books.spending.ends[agent_id, "failed"],
-        load=len(books.work.at_work(agent_id)),
+        done=ledger.spending.ends[agent_id, "done"],
+        failed=ledger.spending.ends[agent_id, "failed"],
+        load=len(ledger.work.at_work(agent_id)),
         age=agent.created_seq,
     )
 
 
 @law(events.GroupPlanned)
-def a_chain_is_one_after_the_other(books: ShadowLedger, event: events.GroupPlanned) -> str | None:
+def a_chain_is_one_after_the_other(ledger: ShadowLedger, event: events.GroupPlanned) -> str | None:
     """In a sequential graph each node comes after the one before it."""
     if event.mode != "sequential":
         return None
@@ -110,9 +110,9 @@ def a_chain_is_one_after_the_other(books: ShadowLedger, event: events.GroupPlann
 
 
 @law(events.StrategySwitched)
-def a_switch_keeps_what_is_done(books: ShadowLedger, event: events.StrategySwitched) -> str | None:
+def a_switch_keeps_what_is_done(ledger: ShadowLedger, event: events.StrategySwitched) -> str | None:
     """A switch of strategy keeps finished work, and continues or stops what is at work."""
-    work = books.work
+    work = ledger.work
     for change in event.groups:
         if not (change.after or change.added):
             continue  # all that is left is to join the outputs
@@ -126,9 +126,9 @@ def a_switch_keeps_what_is_done(books: ShadowLedger, event: events.StrategySwitc
 
 
 @law(events.NeedMet)
-def as_many_answers_come_as_are_needed(books: ShadowLedger, event: events.NeedMet) -> str | None:
+def as_many_answers_come_as_are_needed(ledger: ShadowLedger, event: events.NeedMet) -> str | None:
     """A node with a quorum goes on when that many answers are there, and not before: the first in planned order."""
-    jobs = books.work.jobs
+    jobs = ledger.work.jobs
     job = jobs[event.task_id]
     before = job.after if job.sees is None else job.sees
     planned = (jobs[child_id] for child_id in jobs[job.parent_id or ""].children if child_id in before)
@@ -139,9 +139,9 @@ def as_many_answers_come_as_are_needed(books: ShadowLedger, event: events.NeedMe
 
 
 @law(events.CoordinationTuned)
-def a_tuned_supervisor_wanted_it(books: ShadowLedger, event: events.CoordinationTuned) -> str | None:
+def a_tuned_supervisor_wanted_it(ledger: ShadowLedger, event: events.CoordinationTuned) -> str | None:
     """A supervisor tunes only what its settings allow it to tune."""
-    optimize = books.team.supervisors[event.supervisor_id].options.optimize
+    optimize = ledger.team.supervisors[event.supervisor_id].options.optimize
     if optimize is None:
         return f"{event.supervisor_id} is tuned ({event.kind}), and was not told to be"
     is_allowed = {
@@ -153,38 +153,38 @@ def a_tuned_supervisor_wanted_it(books: ShadowLedger, event: events.Coordination
 
 
 @law(events.StrategySwitched)
-def tuning_leaves_open_runs_alone(books: ShadowLedger, event: events.StrategySwitched) -> str | None:
+def tuning_leaves_open_runs_alone(ledger: ShadowLedger, event: events.StrategySwitched) -> str | None:
     """Tuning a supervisor leaves its open runs unchanged."""
-    before = books.events[-1] if books.events else None
+    before = ledger.events[-1] if ledger.events else None
     is_tuned = isinstance(before, events.CoordinationTuned) and before.supervisor_id == event.supervisor_id
     return f"{event.supervisor_id} is tuned, and rewires open runs" if is_tuned and event.groups else None
 
 
 @law(When.AFTER_BATCH)
-def tasks_reach_able_agents(books: ShadowLedger) -> str | None:
+def tasks_reach_able_agents(ledger: ShadowLedger) -> str | None:
     """No task waits for agents that are not able now while another agent of its tree has the capability and is able."""
-    for job in books.work.jobs.values():
+    for job in ledger.work.jobs.values():
         kind, _, rest = (job.queue or "").partition(":")
-        if kind != "able" or not books.work.is_ready(job):
+        if kind != "able" or not ledger.work.is_ready(job):
             continue
         place, _, capability = rest.partition(":")
-        served = books.team.served.get(job.queue or "", [])
+        served = ledger.team.served.get(job.queue or "", [])
         if capability.startswith(NAMED_MEMBERS_PREFIX) or any(
-            _may_become_able(books, books.team.agents[agent_id]) for agent_id in served
+            _may_become_able(ledger, ledger.team.agents[agent_id]) for agent_id in served
         ):
             continue
-        *_, root = books.team.lineage(place.partition("+")[0])
-        asker = books.work.jobs.get(job.asked_by or job.parent_id or "")
-        for agent in books.team.agents_under(root.id):
+        *_, root = ledger.team.lineage(place.partition("+")[0])
+        asker = ledger.work.jobs.get(job.asked_by or job.parent_id or "")
+        for agent in ledger.team.agents_under(root.id):
             has_it = capability.casefold() in {word.casefold() for word in agent.spec.specialties}
             is_asker = asker is not None and asker.agent_id == agent.id
             # A leaving member gets no work from a supervisor that stays.
-            leaves = any(supervisor.leaving for supervisor in books.team.lineage(agent.supervisor_id))
-            if has_it and not is_asker and not leaves and is_available(books, agent):
+            leaves = any(supervisor.leaving for supervisor in ledger.team.lineage(agent.supervisor_id))
+            if has_it and not is_asker and not leaves and is_available(ledger, agent):
                 return f"{job.id} waits in {job.queue}, where nobody can; {agent.id} has {capability!r}, and could"
     return None
 
 
-def _may_become_able(books: ShadowLedger, agent: AgentEntry) -> bool:
+def _may_become_able(ledger: ShadowLedger, agent: AgentEntry) -> bool:
     """Return whether an agent is able, or will be once the attempt that its circuit let through is done."""
-    return is_available(books, agent) or books.failures.circuit(agent.id).status == "half_open"
+    return is_available(ledger, agent) or ledger.failures.circuit(agent.id).status == "half_open"

@@ -17,17 +17,17 @@ class When(Enum):
     """Moments besides events, with the arguments of a law then."""
 
     ON_EVERY_EVENT = auto()
-    """Before any event is folded: the books and the event, as at one class of events."""
+    """Before any event is folded: the ledger and the event, as at one class of events."""
     AFTER_BATCH = auto()
-    """After each write: the books."""
+    """After each write: the ledger."""
     SAMPLED = auto()
     """After one write in `SAMPLE`, as it takes long: the world."""
     ON_BEGIN = auto()
-    """When an agent begins: the books and its `Work`."""
+    """When an agent begins: the ledger and its `Work`."""
     ON_READ = auto()
-    """When an agent has read its task: the books, and its `Work` with the `Task`."""
+    """When an agent has read its task: the ledger, and its `Work` with the `Task`."""
     ON_CALL = auto()
-    """When a tool is called that must not be called twice: the books and the `Work` of its attempt."""
+    """When a tool is called that must not be called twice: the ledger and the `Work` of its attempt."""
     AT_MOMENTS = auto()
     """Whenever an operator wakes, because the clock moves only when nothing else can happen: the world."""
     AT_REST = auto()

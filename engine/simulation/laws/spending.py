@@ -20,9 +20,9 @@ Spender = Job | RunEntry | AgentEntry | SupervisorEntry
 
 
 @law(When.AFTER_BATCH)
-def usage_adds_up(books: ShadowLedger) -> str | None:
+def usage_adds_up(ledger: ShadowLedger) -> str | None:
     """Usage and begun attempts add up from attempts to tasks, runs, agents, all supervisors above, and the total."""
-    spending, state = books.spending, books.state
+    spending, state = ledger.spending, ledger.state
     if state.usage != spending.usage_of(TOTAL):
         return f"the total says {state.usage}; attempts come to {spending.usage_of(TOTAL)}"
     owners: list[Any] = [
@@ -40,25 +40,25 @@ def usage_adds_up(books: ShadowLedger) -> str | None:
 
 
 @law(When.AFTER_BATCH)
-def ends_add_up(books: ShadowLedger) -> str | None:
+def ends_add_up(ledger: ShadowLedger) -> str | None:
     """Agents count their attempts that were done, failed and were cancelled; supervisors the first two of all below."""
-    for agent in books.state.agents.values():
+    for agent in ledger.state.agents.values():
         for end in ENDS:
-            counted = books.spending.ends[agent.id, end]
+            counted = ledger.spending.ends[agent.id, end]
             if getattr(agent, end) != counted:
                 return f"{agent.id} says that {getattr(agent, end)} were {end}; it is {counted}"
-    for supervisor in books.state.supervisors.values():
+    for supervisor in ledger.state.supervisors.values():
         for end, count in (("done", supervisor.done), ("failed", supervisor.failed)):
-            if count != (counted := books.spending.ends[supervisor.id, end]):
+            if count != (counted := ledger.spending.ends[supervisor.id, end]):
                 return f"{supervisor.id} says that {count} below it were {end}; it is {counted}"
     return None
 
 
 @law(When.AFTER_BATCH)
-def hand_overs_are_measured(books: ShadowLedger) -> str | None:
+def hand_overs_are_measured(ledger: ShadowLedger) -> str | None:
     """A supervisor counts the graphs that it handed through, and what they took besides the work below."""
-    for supervisor in books.state.supervisors.values():
-        expected = books.work.hand_overs.get(supervisor.id, (0, 0))
+    for supervisor in ledger.state.supervisors.values():
+        expected = ledger.work.hand_overs.get(supervisor.id, (0, 0))
         actual = (supervisor.hand_overs, supervisor.hand_over_ms)
         if actual != expected:
             return f"{supervisor.id} counts {actual} hand-overs and milliseconds; they come to {expected}"
@@ -66,26 +66,26 @@ def hand_overs_are_measured(books: ShadowLedger) -> str | None:
 
 
 @law(events.AttemptStarted)
-def nothing_begins_on_a_spent_budget(books: ShadowLedger, event: events.AttemptStarted) -> str | None:
+def nothing_begins_on_a_spent_budget(ledger: ShadowLedger, event: events.AttemptStarted) -> str | None:
     """No attempt begins when a budget that would pay for it is exhausted."""
     if event.agent_id is None:
         return None
-    job = books.work.jobs[event.task_id]
-    for spender in payers(books, job, books.team.agents[event.agent_id]):
-        for amount, spent, limit in budgets(books, spender, event.agent_id if spender is job else None):
+    job = ledger.work.jobs[event.task_id]
+    for spender in payers(ledger, job, ledger.team.agents[event.agent_id]):
+        for amount, spent, limit in budgets(ledger, spender, event.agent_id if spender is job else None):
             if spent >= limit:
                 return f"{event.task_id} begins on {event.agent_id}; {spender.id} has spent {spent} of {limit} {amount}"
     return None
 
 
 @law(When.AFTER_BATCH)
-def a_spent_budget_is_noticed(books: ShadowLedger) -> str | None:
+def a_spent_budget_is_noticed(ledger: ShadowLedger) -> str | None:
     """Under a budget that reported usage has exhausted every attempt is asked to stop, and nothing waits to begin."""
-    paid, books.spending.paid = books.spending.paid, []
+    paid, ledger.spending.paid = ledger.spending.paid, []
     for task_id, agent_id in paid:
-        job, agent = books.work.jobs.get(task_id), books.team.agents.get(agent_id)
-        for spender in payers(books, job, agent) if job is not None and agent is not None else ():
-            for amount, spent, limit in budgets(books, spender, None):
+        job, agent = ledger.work.jobs.get(task_id), ledger.team.agents.get(agent_id)
+        for spender in payers(ledger, job, agent) if job is not None and agent is not None else ():
+            for amount, spent, limit in budgets(ledger, spender, None):
                 if amount == "attempts" or spent < limit:
                     continue
                 attempt = job.attempt if job is not None else None
@@ -96,72 +96,72 @@ def a_spent_budget_is_noticed(books: ShadowLedger) -> str | None:
                     and not (attempt.stop_reasons or attempt.parked)
                 ):
                     return f"{spender.id} has spent {spent} of {limit} {amount}, and {task_id} goes on"
-                if not _has_stopped(books, spender) and (goes_on := _open_task_id(books, spender)):
+                if not _has_stopped(ledger, spender) and (goes_on := _open_task_id(ledger, spender)):
                     return f"{spender.id} has spent {spent} of {limit} {amount}, and {goes_on} is open"
     return None
 
 
-def _open_task_id(books: ShadowLedger, spender: Spender) -> str | None:
+def _open_task_id(ledger: ShadowLedger, spender: Spender) -> str | None:
     """Return a task that spends more of a run or task, at work or ready to begin."""
     if isinstance(spender, AgentEntry | SupervisorEntry):
         return None  # that nothing begins on it is a law of its own
     task_id = spender.id if isinstance(spender, Job) else None
-    for job in books.work.open_under(spender.run_id if isinstance(spender, Job) else spender.id, task_id):
+    for job in ledger.work.open_under(spender.run_id if isinstance(spender, Job) else spender.id, task_id):
         attempt = job.attempt
         is_at_work = (
             attempt is not None and attempt.agent_id is not None and not (attempt.parked or attempt.stop_reasons)
         )
-        if is_at_work or (books.work.waits_for_nothing(job) and not _may_be_needless(books, job)):
+        if is_at_work or (ledger.work.waits_for_nothing(job) and not _may_be_needless(ledger, job)):
             return job.id
     return None
 
 
-def _may_be_needless(books: ShadowLedger, job: Job) -> bool:
+def _may_be_needless(ledger: ShadowLedger, job: Job) -> bool:
     """Return whether enough of n of m answers may come without a task or the team that it is of."""
     ancestor: Job | None = job
     while ancestor is not None:
-        siblings = books.work.jobs[ancestor.parent_id].children if ancestor.parent_id is not None else []
+        siblings = ledger.work.jobs[ancestor.parent_id].children if ancestor.parent_id is not None else []
         if any(
-            books.work.jobs[sibling_id].need is not None and ancestor.id in books.work.jobs[sibling_id].after
+            ledger.work.jobs[sibling_id].need is not None and ancestor.id in ledger.work.jobs[sibling_id].after
             for sibling_id in siblings
         ):
             return True
-        ancestor = books.work.jobs.get(ancestor.parent_id or "")
+        ancestor = ledger.work.jobs.get(ancestor.parent_id or "")
     return False
 
 
 @law(events.BudgetExhausted)
-def a_budget_ends_what_is_open(books: ShadowLedger, event: events.BudgetExhausted) -> str | None:
+def a_budget_ends_what_is_open(ledger: ShadowLedger, event: events.BudgetExhausted) -> str | None:
     """A budget ends, or asks about, only a run or task of which work of an agent is open."""
     if event.run_id is None:
         return None
-    jobs = books.work.open_under(event.run_id, event.task_id)
+    jobs = ledger.work.open_under(event.run_id, event.task_id)
     if any(job.kind == "agent" or (job.kind == "group" and not job.planned) for job in jobs):
         return None
     return f"{event.subject} has only {[job.id for job in jobs]} left, which are no work of an agent"
 
 
 @law(events.AttemptCancelled, events.AttemptPreempted, events.AttemptSetAside)
-def returned_attempts_are_done(books: ShadowLedger, event: Any) -> str | None:
+def returned_attempts_are_done(ledger: ShadowLedger, event: Any) -> str | None:
     """An attempt that has returned its output is done, whatever it has spent and whoever has asked it to stop."""
-    if (event.task_id, event.attempt) not in books.spending.returned:
+    if (event.task_id, event.attempt) not in ledger.spending.returned:
         return None
     return f"{event.type} of {event.task_id}, whose attempt {event.attempt} has returned its output"
 
 
 @law(events.BudgetExhausted)
-def a_budget_ends_with_what_was_spent(books: ShadowLedger, event: events.BudgetExhausted) -> str | None:
+def a_budget_ends_with_what_was_spent(ledger: ShadowLedger, event: events.BudgetExhausted) -> str | None:
     """The event of an exhausted budget carries the amount spent and the limit."""
-    spender = _spender(books, event.subject)
+    spender = _spender(ledger, event.subject)
     if spender is None or event.amount not in COUNTED_AMOUNTS:
         return None
     # The spec of the agent that is about to begin a task may limit the usage of the task.
-    by = [None, *books.team.agents] if isinstance(spender, Job) else [None]
-    subject_budgets = [budget for agent_id in by for budget in budgets(books, spender, agent_id, every=True)]
+    by = [None, *ledger.team.agents] if isinstance(spender, Job) else [None]
+    subject_budgets = [budget for agent_id in by for budget in budgets(ledger, spender, agent_id, every=True)]
     limits = [limit for amount, _, limit in subject_budgets if amount == event.amount]
-    asked_limit = books.spending.asked_limits.get((event.subject, event.amount))
-    if event.spent != _spent(books, spender.id, event.amount):
-        return f"{spender.id} spent {_spent(books, spender.id, event.amount)}; the event says {event.spent}"
+    asked_limit = ledger.spending.asked_limits.get((event.subject, event.amount))
+    if event.spent != _spent(ledger, spender.id, event.amount):
+        return f"{spender.id} spent {_spent(ledger, spender.id, event.amount)}; the event says {event.spent}"
     if limits and event.limit not in (*limits, asked_limit):
         return f"{spender.id} may spend {limits} {event.amount}; the event says {event.limit}"
     needed = event.spent + event.needs
@@ -169,28 +169,33 @@ def a_budget_ends_with_what_was_spent(books: ShadowLedger, event: events.BudgetE
     return f"{spender.id} has something left of {event.limit}" if left else None
 
 
-def has_budget_left(books: ShadowLedger, agent: AgentEntry) -> bool:
+def has_budget_left(ledger: ShadowLedger, agent: AgentEntry) -> bool:
     """Return whether an agent, and all above it, may spend more than they have; exact for all that they have spent."""
-    spenders: list[Spender] = [agent, *books.team.lineage(agent.supervisor_id)]
-    limited_amounts = (each for spender in spenders for each in budgets(books, spender, None, amounts=AMOUNTS))
+    spenders: list[Spender] = [agent, *ledger.team.lineage(agent.supervisor_id)]
+    limited_amounts = (each for spender in spenders for each in budgets(ledger, spender, None, amounts=AMOUNTS))
     return all(spent < limit for _, spent, limit in limited_amounts)
 
 
-def payers(books: ShadowLedger, job: Job, agent: AgentEntry) -> Iterator[Spender]:
+def payers(ledger: ShadowLedger, job: Job, agent: AgentEntry) -> Iterator[Spender]:
     """Yield all that pay for what an agent does for a task."""
-    yield from (ancestor for ancestor in books.work.lineage(job) if ancestor.kind == "agent")
-    yield books.work.runs[job.run_id]
+    yield from (ancestor for ancestor in ledger.work.lineage(job) if ancestor.kind == "agent")
+    yield ledger.work.runs[job.run_id]
     yield agent
-    yield from books.team.lineage(agent.supervisor_id)
+    yield from ledger.team.lineage(agent.supervisor_id)
 
 
-def _spender(books: ShadowLedger, subject: str) -> Spender | None:
-    kinds: tuple[dict[str, Any], ...] = (books.work.jobs, books.work.runs, books.team.agents, books.team.supervisors)
+def _spender(ledger: ShadowLedger, subject: str) -> Spender | None:
+    kinds: tuple[dict[str, Any], ...] = (
+        ledger.work.jobs,
+        ledger.work.runs,
+        ledger.team.agents,
+        ledger.team.supervisors,
+    )
     return next((kind[subject] for kind in kinds if subject in kind), None)
 
 
 def budgets(
-    books: ShadowLedger,
+    ledger: ShadowLedger,
     spender: Spender,
     agent_id: str | None,
     *,
@@ -199,17 +204,17 @@ def budgets(
 ) -> Iterator[tuple[Amount, Decimal, Decimal]]:
     """Yield each amount that is limited, with what was spent and what may be; `every` limit, or the tightest."""
     for amount in amounts:
-        values = [getattr(limits, amount) for limits in _limits(books, spender, agent_id)]
+        values = [getattr(limits, amount) for limits in _limits(ledger, spender, agent_id)]
         limits = sorted(Decimal(str(value)) for value in values if value is not None)
-        times = 1 + books.spending.granted.get((spender.id, amount), 0)
+        times = 1 + ledger.spending.granted.get((spender.id, amount), 0)
         for limit in limits if every else limits[:1]:
-            yield amount, _spent(books, spender.id, amount), limit * times
+            yield amount, _spent(ledger, spender.id, amount), limit * times
 
 
-def _spent(books: ShadowLedger, owner: str, amount: Amount) -> Decimal:
+def _spent(ledger: ShadowLedger, owner: str, amount: Amount) -> Decimal:
     if amount == "attempts":
-        return Decimal(books.spending.begun[owner])
-    usage = books.spending.usage_of(owner)
+        return Decimal(ledger.spending.begun[owner])
+    usage = ledger.spending.usage_of(owner)
     if amount == "tokens":
         return Decimal((usage.tokens_in or 0) + (usage.tokens_out or 0))
     if amount == "time_s":
@@ -217,9 +222,9 @@ def _spent(books: ShadowLedger, owner: str, amount: Amount) -> Decimal:
     return usage.cost_usd or Decimal(0)
 
 
-def _limits(books: ShadowLedger, spender: Spender, agent_id: str | None) -> list[Limits]:
+def _limits(ledger: ShadowLedger, spender: Spender, agent_id: str | None) -> list[Limits]:
     """Return the limits of a subject: its own, or inherited ones; of a task, those of the agent that begins it."""
-    team = books.team
+    team = ledger.team
     if isinstance(spender, SupervisorEntry):
         limits = [spender.options.limits]
     elif isinstance(spender, AgentEntry):
@@ -234,12 +239,12 @@ def _limits(books: ShadowLedger, spender: Spender, agent_id: str | None) -> list
     return [limit for limit in limits if limit is not None]
 
 
-def _has_stopped(books: ShadowLedger, spender: Spender) -> bool:
+def _has_stopped(ledger: ShadowLedger, spender: Spender) -> bool:
     """Return whether a subject has nothing at work: it is on hold, over, or idle."""
     if isinstance(spender, AgentEntry | SupervisorEntry):
         return spender.exhausted
     if spender.is_on_hold or spender.cancelling or spender.exceeded:
         return True
     if isinstance(spender, RunEntry):
-        return books.work.jobs[spender.root_id].outcome is not None
-    return spender.outcome is not None or books.work.is_over(spender)
+        return ledger.work.jobs[spender.root_id].outcome is not None
+    return spender.outcome is not None or ledger.work.is_over(spender)

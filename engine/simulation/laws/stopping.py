@@ -9,14 +9,14 @@ from engine.simulation.shadow_ledger import ShadowLedger
 
 
 @law(events.AttemptStarted)
-def paused_work_does_not_start(books: ShadowLedger, event: events.AttemptStarted) -> str | None:
+def paused_work_does_not_start(ledger: ShadowLedger, event: events.AttemptStarted) -> str | None:
     """Nothing new begins under a pause at any level, on an agent that is broken or leaves, or on a spent budget."""
-    job = books.work.jobs[event.task_id]
+    job = ledger.work.jobs[event.task_id]
     if event.agent_id is None:
         return None
-    agent = books.team.agents[event.agent_id]
-    circuit = books.failures.circuit(agent.id)
-    if books.work.is_on_hold(job):
+    agent = ledger.team.agents[event.agent_id]
+    circuit = ledger.failures.circuit(agent.id)
+    if ledger.work.is_on_hold(job):
         return f"{job.id} begins while its run, or what it is part of, is held"
     if agent.paused or agent.away or agent.error is not None or agent.exhausted:
         return f"{job.id} begins on {agent.id}, which is paused, away, broken, or has spent its budget"
@@ -24,25 +24,25 @@ def paused_work_does_not_start(books: ShadowLedger, event: events.AttemptStarted
         return f"{job.id} begins on {agent.id}, which leaves ({agent.removing})"
     if circuit.status == "open" or (circuit.status == "half_open" and circuit.probe not in (None, job.id)):
         return f"{job.id} begins on {agent.id}, whose circuit is {circuit.status}"
-    for supervisor in books.team.lineage(agent.supervisor_id):
+    for supervisor in ledger.team.lineage(agent.supervisor_id):
         if supervisor.paused or supervisor.exhausted:
             return f"{job.id} begins on {agent.id} while {supervisor.id} is paused or has spent its budget"
     return None
 
 
 @law(events.GroupPlanned, events.AttemptStarted, events.Delegated, events.RetryScheduled)
-def cancelled_work_begins_nothing(books: ShadowLedger, event: Any) -> str | None:
+def cancelled_work_begins_nothing(ledger: ShadowLedger, event: Any) -> str | None:
     """Nothing begins, is planned, asked for or tried again in what is being cancelled, at any level."""
-    work = books.work
+    work = ledger.work
     job = work.jobs[event.task_id]
     is_over = work.is_over(job)
     return f"{event.type} of {job.id}, which is part of what is being cancelled" if is_over else None
 
 
 @law(events.CancelRequested, events.DeadlinePassed)
-def whatever_is_below_stops(books: ShadowLedger, event: events.CancelRequested | events.DeadlinePassed) -> str | None:
+def whatever_is_below_stops(ledger: ShadowLedger, event: events.CancelRequested | events.DeadlinePassed) -> str | None:
     """A cancellation, or the end of a deadline, reaches everything below that has no outcome."""
-    work = books.work
+    work = ledger.work
     ended_ids = event.cancelled if isinstance(event, events.CancelRequested) else event.ended
     covered_ids = {*ended_ids, *event.stopping}
     for job in work.open_under(event.run_id, event.task_id):
@@ -59,21 +59,21 @@ def whatever_is_below_stops(books: ShadowLedger, event: events.CancelRequested |
 
 
 @law(events.DeadlinePassed)
-def a_deadline_passes_when_it_is_due(books: ShadowLedger, event: events.DeadlinePassed) -> str | None:
+def a_deadline_passes_when_it_is_due(ledger: ShadowLedger, event: events.DeadlinePassed) -> str | None:
     """A deadline ends a run or a task when its moment has come, and not before."""
-    subject: Any = books.work.jobs[event.task_id] if event.task_id else books.work.runs[event.run_id]
+    subject: Any = ledger.work.jobs[event.task_id] if event.task_id else ledger.work.runs[event.run_id]
     if subject.deadline_ms is None:
         return f"{subject.id} has no deadline of its own"
     return f"it was due at {subject.deadline_ms}" if event.at_ms < subject.deadline_ms else None
 
 
 @law(events.DeadlinePassed)
-def grace_is_given(books: ShadowLedger, event: events.DeadlinePassed) -> str | None:
+def grace_is_given(ledger: ShadowLedger, event: events.DeadlinePassed) -> str | None:
     """Work that runs when a deadline passes may continue for as long as its supervisor grants."""
-    subject: Any = books.work.jobs[event.task_id] if event.task_id else books.work.runs[event.run_id]
+    subject: Any = ledger.work.jobs[event.task_id] if event.task_id else ledger.work.runs[event.run_id]
     if not event.stopping:
         return None
-    grace_ms = round(books.team.inherited_option(subject.supervisor_id, "grace_s", 5.0) * 1000)
+    grace_ms = round(ledger.team.inherited_option(subject.supervisor_id, "grace_s", 5.0) * 1000)
     expected_due_ms = event.at_ms + grace_ms
     if event.grace_due_ms == expected_due_ms:
         return None
@@ -81,17 +81,17 @@ def grace_is_given(books: ShadowLedger, event: events.DeadlinePassed) -> str | N
 
 
 @law(events.GraceEnded)
-def grace_ends_for_all(books: ShadowLedger, event: events.GraceEnded) -> str | None:
+def grace_ends_for_all(ledger: ShadowLedger, event: events.GraceEnded) -> str | None:
     """When the grace of a deadline is over, everything below that is still at work is stopped."""
-    open_ones = books.work.open_under(event.run_id, event.task_id)
+    open_ones = ledger.work.open_under(event.run_id, event.task_id)
     at_work = [job.id for job in open_ones if job.attempt is not None]
     return None if set(at_work) == set(event.stopping) else f"{at_work} are at work, {event.stopping} are stopped"
 
 
 @law(When.AFTER_BATCH)
-def deadlines_are_inherited(books: ShadowLedger) -> str | None:
+def deadlines_are_inherited(ledger: ShadowLedger) -> str | None:
     """The deadline of a task is the earliest of its own and of everything that it is part of."""
-    work, state = books.work, books.state
+    work, state = ledger.work, ledger.state
     for job in work.jobs.values():
         if job.outcome is not None or job.exceeded or work.is_over(job):
             continue
@@ -102,9 +102,9 @@ def deadlines_are_inherited(books: ShadowLedger) -> str | None:
 
 
 @law(events.AttemptCancelled, events.AttemptMigrated, events.AttemptSetAside)
-def an_attempt_ends_as_it_was_asked(books: ShadowLedger, event: Any) -> str | None:
+def an_attempt_ends_as_it_was_asked(ledger: ShadowLedger, event: Any) -> str | None:
     """An attempt is cancelled, begins again, goes elsewhere or migrates only where it was asked to stop for that."""
-    work = books.work
+    work = ledger.work
     job = work.jobs[event.task_id]
     stop_reasons = job.attempt.stop_reasons if job.attempt is not None else set()
     match event:
@@ -124,9 +124,9 @@ def an_attempt_ends_as_it_was_asked(books: ShadowLedger, event: Any) -> str | No
 
 
 @law(events.AttemptFailed)
-def stopping_attempts_do_not_fail(books: ShadowLedger, event: events.AttemptFailed) -> str | None:
+def stopping_attempts_do_not_fail(ledger: ShadowLedger, event: events.AttemptFailed) -> str | None:
     """An error of an attempt that was asked to stop is its stop; one that was to migrate may still fail."""
-    attempt = books.work.jobs[event.task_id].attempt
+    attempt = ledger.work.jobs[event.task_id].attempt
     stop_reasons = attempt.stop_reasons - {"migrate"} if attempt is not None else set()
     if not stop_reasons:
         return None
@@ -134,11 +134,11 @@ def stopping_attempts_do_not_fail(books: ShadowLedger, event: events.AttemptFail
 
 
 @law(events.AttemptCancelled)
-def cut_off_attempts_name_their_limit(books: ShadowLedger, event: events.AttemptCancelled) -> str | None:
+def cut_off_attempts_name_their_limit(ledger: ShadowLedger, event: events.AttemptCancelled) -> str | None:
     """An attempt that a deadline or a budget ended says so; one that an operator cancelled does not."""
     if event.requeued:
         return None
-    work = books.work
+    work = ledger.work
     job = work.jobs[event.task_id]
     cause: Any = next((ancestor for ancestor in work.lineage(job) if ancestor.cancelling), work.runs[job.run_id])
     is_limit = bool(cause.cancelling and cause.exceeded)
@@ -149,9 +149,9 @@ def cut_off_attempts_name_their_limit(books: ShadowLedger, event: events.Attempt
 
 
 @law(events.AttemptMigrated)
-def a_migration_goes_to_the_newest(books: ShadowLedger, event: events.AttemptMigrated) -> str | None:
+def a_migration_goes_to_the_newest(ledger: ShadowLedger, event: events.AttemptMigrated) -> str | None:
     """An attempt migrates from its own generation to the newest of its agent."""
-    job, agent = books.work.jobs[event.task_id], books.team.agents[event.agent_id]
+    job, agent = ledger.work.jobs[event.task_id], ledger.team.agents[event.agent_id]
     before = job.attempt.generation if job.attempt is not None else None
     if event.before != before or event.generation != agent.generation:
         return f"{job.id} of g{before} goes from g{event.before} to g{event.generation}, not to g{agent.generation}"
@@ -159,37 +159,37 @@ def a_migration_goes_to_the_newest(books: ShadowLedger, event: events.AttemptMig
 
 
 @law(events.AttemptStarted)
-def an_attempt_begins_on_the_newest(books: ShadowLedger, event: events.AttemptStarted) -> str | None:
+def an_attempt_begins_on_the_newest(ledger: ShadowLedger, event: events.AttemptStarted) -> str | None:
     """A new attempt begins on the newest generation of its agent."""
     if event.agent_id is None:
         return None
-    agent = books.team.agents[event.agent_id]
+    agent = ledger.team.agents[event.agent_id]
     if event.generation == agent.generation:
         return None
     return f"{event.task_id} begins on g{event.generation} of {agent.id}, which is at g{agent.generation}"
 
 
 @law(When.AFTER_BATCH)
-def cancelled_work_ends(books: ShadowLedger) -> str | None:
+def cancelled_work_ends(ledger: ShadowLedger) -> str | None:
     """Cancelled work has nothing left but attempts that were asked to stop and graphs that wait for them."""
-    work = books.work
+    work = ledger.work
     for job in work.jobs.values():
-        if job.outcome is None and job.attempt is None and work.is_over(job) and not _has_open_child(books, job):
+        if job.outcome is None and job.attempt is None and work.is_over(job) and not _has_open_child(ledger, job):
             return f"{job.id} ({job.kind}) is being cancelled, has nothing at work, and does not end"
     return None
 
 
-def _has_open_child(books: ShadowLedger, job: Job) -> bool:
-    jobs = books.work.jobs
+def _has_open_child(ledger: ShadowLedger, job: Job) -> bool:
+    jobs = ledger.work.jobs
     return any(jobs[child].outcome is None for child in job.children)
 
 
 @law(events.BudgetExhausted)
-def a_spent_budget_reaches_what_spends_it(books: ShadowLedger, event: events.BudgetExhausted) -> str | None:
+def a_spent_budget_reaches_what_spends_it(ledger: ShadowLedger, event: events.BudgetExhausted) -> str | None:
     """When a budget of a run or a task is spent for good, everything below ends or is asked to stop."""
     if event.run_id is None or event.then == "ask":
         return None
-    work = books.work
+    work = ledger.work
     for job in work.open_under(event.run_id, event.task_id):
         is_exempt = (job.kind == "group" and job.planned) or (job.attempt is not None and event.amount == "attempts")
         if job.id not in (*event.ended, *event.stopping) and not is_exempt:

@@ -28,21 +28,21 @@ SWAPS = ("swap_agent", "swap_agents", "rollback", "rollback_agents")
 
 
 @law(events.CommandUndone)
-def an_undo_finds_what_its_command_left(books: ShadowLedger, event: events.CommandUndone) -> str | None:
+def an_undo_finds_what_its_command_left(ledger: ShadowLedger, event: events.CommandUndone) -> str | None:
     """A command is taken back after it was applied, once; what it changed is as before it, and all else as it was."""
     place = next(
-        (at for at, earlier_event in enumerate(books.events) if _applies(earlier_event, event.command_id)), None
+        (at for at, earlier_event in enumerate(ledger.events) if _applies(earlier_event, event.command_id)), None
     )
     undone = [
-        earlier_event.command_id for earlier_event in books.events if isinstance(earlier_event, events.CommandUndone)
+        earlier_event.command_id for earlier_event in ledger.events if isinstance(earlier_event, events.CommandUndone)
     ]
-    done: Any = None if place is None else books.events[place]
+    done: Any = None if place is None else ledger.events[place]
     if done is None or done.inverse is None or event.command_id in undone:
         return f"{event.command_id} is undone, and was not applied, has no inverse, or was undone before"
     assert place is not None
-    if any(isinstance(earlier_event, events.StateImported) for earlier_event in books.events):
+    if any(isinstance(earlier_event, events.StateImported) for earlier_event in ledger.events):
         return None  # no event names the imported entities
-    own, histories = _histories(books, done, place)
+    own, histories = _histories(ledger, done, place)
     last = max((history[-1][0] for history in histories.values()), default=0)
     others = [subject for subject, history in histories.items() if history[-1][0] == last and subject not in own]
     if others and done.command in _BY_FIELD:
@@ -65,7 +65,7 @@ Histories = dict[str, list[tuple[int, Any]]]
 """Former values of each subject with their seq, the oldest first."""
 
 
-def _histories(books: ShadowLedger, done: events.CommandApplied, place: int) -> tuple[set[str], Histories]:
+def _histories(ledger: ShadowLedger, done: events.CommandApplied, place: int) -> tuple[set[str], Histories]:
     """Return the subjects that an applied command changed, and what all were; none for a command looked at nowhere."""
     histories: Histories = {}
     own: set[str] = set()
@@ -73,7 +73,7 @@ def _histories(books: ShadowLedger, done: events.CommandApplied, place: int) -> 
     if changes_in is None:
         return own, histories
     own_at = -1
-    for at, event in enumerate(books.events):
+    for at, event in enumerate(ledger.events):
         for subject, value in changes_in(event, histories):
             history = histories.setdefault(subject, [])
             if done.command in _BY_FIELD and history and history[-1][1] == value:

@@ -10,7 +10,7 @@ from engine.core.events import AttemptCancelled, AttemptDone, AttemptFailed, Eng
 from engine.core.records.values import NO_USAGE, StoredValue, Usage
 from engine.core.state import MAX_CATEGORIES, MAX_INSIGHTS, State
 from engine.simulation.ledger import Ledger
-from engine.simulation.ledger.work import WorkBook
+from engine.simulation.ledger.work import JobLedger
 
 ENDS = ("done", "failed", "cancelled")
 Key = tuple[str, str]
@@ -61,7 +61,7 @@ class TrackRecordLedger:
         self.ends: dict[Key, Counter[str]] = {}
         self.usage: dict[Key, Usage] = {}
 
-    def take(self, event: Any, work: WorkBook) -> None:
+    def take(self, event: Any, work: JobLedger) -> None:
         """Apply an event; the work ledger has not applied it yet."""
         usage = getattr(event, "usage", None)
         if usage is None or event.agent_id is None:

@@ -6,11 +6,11 @@ from typing import Any
 from engine.core import events
 from engine.core.state import TaskStatus
 from engine.simulation.ledger import make_entry
-from engine.simulation.ledger.runs import RunBook
+from engine.simulation.ledger.runs import RunLedger
 from engine.simulation.ledger.work import AttemptEntry, Job
 
 
-class WorkLedger(RunBook):
+class WorkLedger(RunLedger):
     """Every open run with its tasks; every open question."""
 
     def _on_attempt_started(self, event: events.AttemptStarted) -> None:

@@ -8,7 +8,7 @@ from typing_extensions import override
 from engine.core import events
 from engine.core.state import State
 from engine.simulation.ledger import ENDS, Ledger
-from engine.simulation.ledger.work import WorkBook
+from engine.simulation.ledger.work import JobLedger
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class FailureLedger(Ledger):
         if isinstance(event, ENDS) and agent_id is not None and self.circuit(agent_id).probe == event.task_id:
             self.circuit(agent_id).probe = None
 
-    def follow(self, event: events.Event, work: WorkBook) -> None:
+    def follow(self, event: events.Event, work: JobLedger) -> None:
         """Allow another trial attempt while the present one waits for others; settle failures without a budget left."""
         if isinstance(event, events.Delegated | events.CallRejoined | events.AttemptParked):
             attempt = work.jobs[event.task_id].attempt
@@ -77,7 +77,7 @@ class FailureLedger(Ledger):
         elif isinstance(event, events.BudgetExhausted):
             self._settle_with_budget(event, work)
 
-    def _settle_with_budget(self, event: events.BudgetExhausted, work: WorkBook) -> None:
+    def _settle_with_budget(self, event: events.BudgetExhausted, work: JobLedger) -> None:
         """Settle a failure that the end of the budget of its task, an ancestor or its run decides."""
         self.pending.pop(event.subject, None)
         failures = [failed for failed in self.pending.values() if failed.at_ms == event.at_ms]

@@ -5,10 +5,10 @@ from collections import Counter
 from engine.core import events
 from engine.core.state import MAX_EXCHANGES, OF_ATTEMPTS, TaskStatus
 from engine.simulation.ledger import make_entry
-from engine.simulation.ledger.work import Job, Question, RunEntry, WorkBook
+from engine.simulation.ledger.work import Job, JobLedger, Question, RunEntry
 
 
-class RunBook(WorkBook):
+class RunLedger(JobLedger):
     """Applies events about runs, graphs and questions."""
 
     def _on_run_submitted(self, event: events.RunSubmitted) -> None:

@@ -9,7 +9,7 @@ from engine.core import events
 from engine.core.records.values import NO_USAGE, Usage
 from engine.core.state import State
 from engine.simulation.ledger.team import TeamLedger
-from engine.simulation.ledger.work import WorkBook
+from engine.simulation.ledger.work import JobLedger
 
 ENDS = ("done", "failed", "cancelled")
 TOTAL = ""
@@ -35,7 +35,7 @@ class SpendingLedger:
         self.returned: set[tuple[str, int]] = set()
         """Attempts, by task and number, whose code has returned its output without having noticed a stop."""
 
-    def take(self, event: Any, team: TeamLedger, work: WorkBook) -> None:
+    def take(self, event: Any, team: TeamLedger, work: JobLedger) -> None:
         """Add the usage of an event; the other ledgers have not applied it yet."""
         if isinstance(event, events.EngineStarted):
             self.returned.clear()  # an output that was not journaled is lost with its engine
@@ -87,7 +87,7 @@ class SpendingLedger:
         return self.usage.get(owner, NO_USAGE)
 
 
-def payers(event: Any, team: TeamLedger, work: WorkBook) -> Iterator[str]:
+def payers(event: Any, team: TeamLedger, work: JobLedger) -> Iterator[str]:
     """Yield the ids of all owners to which the usage of an attempt is charged."""
     job = work.jobs.get(event.task_id or "")
     yield TOTAL

@@ -7,7 +7,7 @@ from engine.core import events
 from engine.core.events import Event
 from engine.simulation.ledger import ENDS
 from engine.simulation.ledger.team import TeamLedger
-from engine.simulation.ledger.work import Job, WorkBook
+from engine.simulation.ledger.work import Job, JobLedger
 
 _RETURN_EVENTS = (events.AttemptLost, events.AttemptPreempted, events.AttemptSetAside, events.ItemReturned)
 """Events after which a task returns to its earlier place in the queue."""
@@ -82,7 +82,7 @@ class TurnLedger:
                 self.reserved_ids.add(urgent)
                 self.preempting_ids.discard(urgent)
 
-    def follow(self, event: Any, work: WorkBook) -> None:
+    def follow(self, event: Any, work: JobLedger) -> None:
         """Update which tasks are ready, after the work ledger has applied the event."""
         run_id = getattr(event, "run_id", None)
         if isinstance(event, _RETURN_EVENTS) and event.task_id in work.jobs:

@@ -144,7 +144,7 @@ class Question:
     """Remaining time until its deadline, while its run is paused."""
 
 
-class WorkBook(Ledger):
+class JobLedger(Ledger):
     """Every open run with its tasks; every open question."""
 
     def __init__(self, resolve: Callable[[StoredValue], Any], home_of: Callable[[str | None], str]) -> None:
