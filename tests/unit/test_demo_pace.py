@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dashboard.cli.demo import WITHIN_S, crew_file, crew_text
-from dashboard.demo.leads import Survey, in_sample_order
+from dashboard.demo.leads import MAX_ITEMS, Survey, in_sample_order
 from engine.core.specs.spec import AgentSpec, Escalate
 from engine.teamfile import parse_team
 
@@ -72,12 +72,23 @@ class Answering:
         assert done <= total
 
 
-async def gathered(tmp_path: Path, context: Answering) -> Survey:
+async def gathered(tmp_path: Path, context: Answering, *, files: int = 300, **options: bool) -> Survey:
     (tmp_path / "a.py").write_text("")
-    task = SimpleNamespace(folder=tmp_path, request="audit", options={"within_s": 60})
+    task = SimpleNamespace(folder=tmp_path, request="audit", options=options or {"within_s": 60})
     lead = Survey(task, context)  # type: ignore[arg-type]
-    await lead.gather("parse", [f"{number}.py" for number in range(300)])
+    await lead.gather("parse", [f"{number}.py" for number in range(files)])
     return lead
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("files", "items"), [(MAX_ITEMS, MAX_ITEMS), (MAX_ITEMS + 1, MAX_ITEMS // 2 + 1)])
+async def test_a_lead_without_a_time_limit_delegates_so_many_items_at_most(
+    tmp_path: Path, files: int, items: int
+) -> None:
+    lead = await gathered(tmp_path, Answering({}, 1_000.0), files=files, asks=True)
+
+    assert not lead.cut_short
+    assert len(lead.entries) == items
 
 
 @pytest.mark.anyio
