@@ -9,9 +9,8 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from dashboard.demo.git import GitUnavailable, run_git
+from dashboard.demo.source import MAX_FILE_BYTES
 
-MAX_FILE_BYTES = 5_000_000
-"""Larger files are skipped."""
 _LEFT_OUT = (".", "__pycache__", "node_modules", "site-packages")
 
 

@@ -1,6 +1,7 @@
 """Reading one file, and a batch of files, in a worker process.
 
-Rule: only a regular file is opened, because since it was listed it may have become a pipe or a link out of the folder.
+Rule: only a regular file of a bounded size is opened: since it was listed it may have grown, or become a pipe or a link
+out of the folder.
 """
 
 import ast
@@ -12,6 +13,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+MAX_FILE_BYTES = 5_000_000
+"""Larger files are skipped."""
 
 
 class SourceRefused(Exception):
@@ -29,8 +33,9 @@ def read_bytes(folder: str, name: str) -> bytes:
     """The content of a regular file below a folder; raises SourceRefused."""
     path = Path(folder, name)
     try:
-        if not stat.S_ISREG(path.lstat().st_mode):
-            raise SourceRefused(name, "no longer a regular file")
+        status = path.lstat()
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE_BYTES:
+            raise SourceRefused(name, f"no longer a regular file of at most {MAX_FILE_BYTES:,} bytes")
         return path.read_bytes()
     except OSError as error:
         raise SourceRefused(name, error.strerror or str(error)) from error

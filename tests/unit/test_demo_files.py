@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.demo.files import MAX_FILE_BYTES, list_files
+from dashboard.demo.files import list_files
+from dashboard.demo.source import MAX_FILE_BYTES
 
 
 def write(folder: Path, *names: str, text: str = "x\n") -> None:

@@ -1,4 +1,5 @@
 import ast
+import os
 import pickle
 from pathlib import Path
 from textwrap import dedent
@@ -8,7 +9,7 @@ import pytest
 
 from dashboard.demo import chapters, checks
 from dashboard.demo.checks import Function, cyclomatic, functions
-from dashboard.demo.source import SourceRefused
+from dashboard.demo.source import MAX_FILE_BYTES, SourceRefused
 from dashboard.views.drawing.values import value_spans
 
 
@@ -83,6 +84,16 @@ def test_a_file_that_is_no_python_fails_with_a_reason_that_survives_a_process_bo
         work(tmp_path, data, checks.parse_thorough)
 
     assert str(pickle.loads(pickle.dumps(failed.value))) == str(failed.value)
+
+
+def test_a_file_that_has_grown_too_large_or_become_a_link_since_it_was_listed_is_not_opened(tmp_path: Path) -> None:
+    (tmp_path / "grown.py").touch()
+    os.truncate(tmp_path / "grown.py", MAX_FILE_BYTES + 1)
+    (tmp_path / "link.py").symlink_to("/etc/hostname")
+
+    for name in ("grown.py", "link.py"):
+        with pytest.raises(SourceRefused, match="no longer a regular file of at most"):
+            checks.scan_fast({"folder": str(tmp_path), "files": [name]})
 
 
 def test_in_a_batch_one_bad_file_does_not_take_the_others_along(tmp_path: Path) -> None:
