@@ -35,7 +35,7 @@ from store.layout.sidecar_files import create_file, lay_out, open_inbox, prepare
 from store.leadership.lease import RELEASE_LEASE, Lease, Watch, raise_token
 from store.leadership.lock import FileLock, acquire
 from store.leadership.process import Process, kill, this_process
-from store.leadership.standby import Turn
+from store.leadership.standby import LeadershipClaim
 from store.live import LiveOutput
 from store.wall_clock import wall_ms
 
@@ -73,7 +73,7 @@ async def open_store(
     *,
     durability: Durability = "full",
     takeover: bool = False,
-    turn: Turn | None = None,
+    claim: LeadershipClaim | None = None,
     accept_loss: int = 0,
 ) -> AsyncIterator[Store]:
     """Open a store as its only engine, creating missing files.
@@ -82,12 +82,12 @@ async def open_store(
         path: The database, in an existing folder; ":memory:" for a temporary store.
         durability: Whether an acknowledged append is on disk (`full`) or may be lost in a power cut (`normal`).
         takeover: Kill an engine of this machine that holds the store and has hung for 3 s.
-        turn: The turn of a standby on this path; consumed in any case.
+        claim: The claim of a standby on this path; consumed in any case.
         accept_loss: How many rows acknowledged as `full` may be missing; any number of `normal` ones may.
 
     Raises:
         StoreBusy: If another engine holds the store, also in this process.
-        NotItsTurn: If another took over before this `turn` was used.
+        NotItsTurn: If another took over before this `claim` was used.
         MissingFolder, ReadOnlyFolder, NoPermission, NetworkFileSystem: If the files cannot be created there.
         NotOurFile, NewerFile, CorruptFile, LeftoverWal: If the file is not a usable database.
         RowsLost: If more rows are missing at the end of the journal than are accepted.
@@ -102,13 +102,13 @@ async def open_store(
         else:
             files = Files.of(path)
             acquire_ownership = partial(
-                _acquire_ownership, files, durability, takeover=takeover, turn=turn, accept_loss=accept_loss
+                _acquire_ownership, files, durability, takeover=takeover, claim=claim, accept_loss=accept_loss
             )
             try:
                 ownership = await anyio.to_thread.run_sync(acquire_ownership)
             except BaseException:  # also when cancelled before the thread has begun
-                if turn is not None:
-                    turn.give_up()
+                if claim is not None:
+                    claim.give_up()
                 raise
             yield await _open_files(stack, files, durability, ownership)
 
@@ -239,27 +239,27 @@ async def _release_lease(writer: "aiosqlite.Connection", watch: Watch, token: in
 
 
 def _acquire_ownership(
-    files: Files, durability: Durability, *, takeover: bool, turn: Turn | None, accept_loss: int
+    files: Files, durability: Durability, *, takeover: bool, claim: LeadershipClaim | None, accept_loss: int
 ) -> _Ownership:
     """Check everything, take the lock, create or open the files, raise the token."""
     try:
         # Before anything is created, so that a refusal leaves no files behind, not even the lock file.
         check_place(files.database)
-        if turn is not None and not _has_database(files):
+        if claim is not None and not _has_database(files):
             raise NotItsTurn(files.database)
-        turn = turn or Turn(_acquire_lock(files, takeover=takeover), files.lock)
+        claim = claim or LeadershipClaim(_acquire_lock(files, takeover=takeover), files.lock)
         if not _has_database(files):
             _create(files)
         loss = check_loss(files.database, durability, accept_loss)
-        file_id, token, end = _prepare_database(files, durability, turn)
+        file_id, token, end = _prepare_database(files, durability, claim)
         prepare_inbox(files, file_id)
         if loss is not None:
             forget_answers(files, end[0])
         prepare_live(files, file_id)
-        return _Ownership(turn.lock, file_id, token, end, loss)
+        return _Ownership(claim.lock, file_id, token, end, loss)
     except BaseException:
-        if turn is not None:
-            turn.give_up()
+        if claim is not None:
+            claim.give_up()
         raise
 
 
@@ -297,18 +297,20 @@ def _about_database(file_id: str) -> dict[str, object]:
     return {"file_id": file_id, "anchor_seq": 0, "anchor_hash": anchor_of(file_id)}
 
 
-def _prepare_database(files: Files, durability: Durability, turn: Turn) -> tuple[str, int, tuple[int, bytes]]:
+def _prepare_database(
+    files: Files, durability: Durability, claim: LeadershipClaim
+) -> tuple[str, int, tuple[int, bytes]]:
     """Check and migrate the database, and raise the token; return file id, token and end of the journal."""
     open_checked(files.database, DATABASE)[0].close()
     if not is_writable(files.database):
         raise NoPermission(files.database)
     # A process suspended inside a write keeps all others out of that file until it continues or ends.
-    if turn.deposed_token is not None and any(map(_is_blocked, (files.database, files.inbox, files.live))):
-        _kill_hung(files.database, turn.deposed_token)
+    if claim.deposed_token is not None and any(map(_is_blocked, (files.database, files.inbox, files.live))):
+        _kill_hung(files.database, claim.deposed_token)
     writer = partial(connect_journal_writer, files.database, durability=durability)
     with translate_errors(files.database), contextlib.closing(writer()) as connection:
         migrate(connection, DATABASE)
-        token = raise_token(connection, this_process(), _now_ms(), check_candidate=partial(turn.check, files.database))
+        token = raise_token(connection, this_process(), _now_ms(), check_candidate=partial(claim.check, files.database))
         return str(read_about(connection)["file_id"]), token, read_end(connection)
 
 

@@ -35,8 +35,8 @@ declare the leader dead."""
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """The right to take over, with a held lock; made by `Standby.wait_for_turn`, consumed by `open_store`."""
+class LeadershipClaim:
+    """The right to take over, with a held lock; made by `Standby.wait_to_lead`, consumed by `open_store`."""
 
     lock: FileLock
     path: Path
@@ -47,7 +47,7 @@ class Turn:
     """The lock file that replaces it."""
 
     def check(self, database: Path, token: int) -> None:
-        """Check that this turn is still valid; called inside the transaction that raises the token."""
+        """Check that this claim is still valid; called inside the transaction that raises the token."""
         if self.deposed_token is None:
             if not self.lock.is_in_place(self.path):
                 raise NotItsTurn(database)
@@ -81,8 +81,8 @@ class Standby:
         self._silence_start: _SilenceStart | None = None
         self._last_check_s = time.monotonic()
 
-    async def wait_for_turn(self, on_check: Callable[[], None] = lambda: None) -> Turn:
-        """Return when it is this engine's turn; call it again if `open_store` raises `NotItsTurn`.
+    async def wait_to_lead(self, on_check: Callable[[], None] = lambda: None) -> LeadershipClaim:
+        """Return a claim once this engine may lead; call it again if `open_store` raises `NotItsTurn`.
 
         Args:
             on_check: Called once a second while waiting, in a thread.
@@ -94,22 +94,22 @@ class Standby:
             while not await anyio.to_thread.run_sync(self._has_database):
                 self._registration.beat()
                 await anyio.sleep(CHECK_INTERVAL_S)
-            turn = await self._wait_for_lock(on_check)
-            if turn is not None:
-                return turn
+            claim = await self._wait_for_lock(on_check)
+            if claim is not None:
+                return claim
 
     def leave(self) -> None:
         """Stop standing by."""
         self._registration.leave()
 
-    async def _wait_for_lock(self, on_check: Callable[[], None]) -> Turn | None:
+    async def _wait_for_lock(self, on_check: Callable[[], None]) -> LeadershipClaim | None:
         """Wait for the lock; None if the lock file was replaced meanwhile, so that the wait has to start again."""
         waiter = _LockWaiter(await anyio.to_thread.run_sync(open_lock_file, self._files.lock))
         try:
             while not await waiter.wait_granted(CHECK_INTERVAL_S):
-                turn = await anyio.to_thread.run_sync(self._check_leader)
-                if turn is not None:
-                    return turn
+                claim = await anyio.to_thread.run_sync(self._check_leader)
+                if claim is not None:
+                    return claim
                 await anyio.to_thread.run_sync(on_check)
                 if not waiter.is_current(self._files.lock):
                     return None
@@ -117,15 +117,15 @@ class Standby:
         finally:
             waiter.leave()
         if lock.is_in_place(self._files.lock) and self._has_database():
-            return Turn(lock, self._files.lock)
+            return LeadershipClaim(lock, self._files.lock)
         lock.release()
         return None
 
     def _has_database(self) -> bool:
         return exists(self._files.database) and file_size(self._files.database) > 0
 
-    def _check_leader(self) -> Turn | None:
-        """Publish a heartbeat, and return a turn if the leader has hung for too long."""
+    def _check_leader(self) -> LeadershipClaim | None:
+        """Publish a heartbeat, and return a claim if the leader has hung for too long."""
         self._registration.beat()
         now_s = time.monotonic()
         was_suspended = now_s - self._last_check_s >= _MAX_CHECK_GAP_S
@@ -138,7 +138,7 @@ class Standby:
         replacement = create_temporary(self._files.lock)
         descriptor = open_lock_file(replacement)
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return Turn(adopt_lock(descriptor), self._files.lock, deposed_token=token, replacement=replacement)
+        return LeadershipClaim(adopt_lock(descriptor), self._files.lock, deposed_token=token, replacement=replacement)
 
     def _read_silence(self, now_s: float) -> tuple[int, float]:
         """Return the current token, and the age of the lock holder's last heartbeat, in seconds."""

@@ -1,4 +1,4 @@
-"""Standing by on a store: whose turn it is, who sees it, and how an engine learns that the store is another's."""
+"""Standing by on a store: who leads next, who sees it, and how an engine learns that the store is another's."""
 
 import gc
 import os
@@ -29,7 +29,7 @@ from store import (
 )
 from store.layout.files import Files, create_temporary
 from store.leadership.lock import acquire
-from store.leadership.standby import Turn
+from store.leadership.standby import LeadershipClaim
 from store.leadership.standbys import standbys
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import soon
@@ -41,11 +41,11 @@ async def written(store: Store, count: int = 1) -> None:
     await store.journal.append(store.journal.last_seq + 1, [Row(0, "noted", b"{}")] * count)
 
 
-def deposing(path: Path, token: int) -> Turn:
+def deposing(path: Path, token: int) -> LeadershipClaim:
     """Return what a standby has that found the engine with `token` silent for too long."""
     files = Files.of(path)
     brought = create_temporary(files.lock)
-    return Turn(acquire(brought, path), files.lock, deposed_token=token, replacement=brought)
+    return LeadershipClaim(acquire(brought, path), files.lock, deposed_token=token, replacement=brought)
 
 
 def beside(path: Path, pattern: str) -> list[Path]:
@@ -57,27 +57,27 @@ async def lost(store: Store) -> Exception | None:
     return store.lease.loss
 
 
-async def test_the_turn_comes_at_once_where_nobody_holds_the_store_and_when_its_holder_is_gone(tmp_path: Path) -> None:
+async def test_a_claim_comes_at_once_where_nobody_holds_the_store_and_when_its_holder_is_gone(tmp_path: Path) -> None:
     path = tmp_path / "team.db"
     async with open_store(path) as store:
         await written(store)
     with anyio.fail_after(PATIENCE_S):
         async with stand_by(path) as first, stand_by(path) as second:
-            turn = await first.wait_for_turn()
+            claim = await first.wait_to_lead()
             async with anyio.create_task_group() as group:
-                turns: list[Turn] = []
+                claims: list[LeadershipClaim] = []
 
                 async def wait() -> None:
-                    turns.append(await second.wait_for_turn())
+                    claims.append(await second.wait_to_lead())
 
-                async with open_store(path, turn=turn) as store:
+                async with open_store(path, claim=claim) as store:
                     group.start_soon(wait)
                     await written(store)
                     with pytest.raises(StoreBusy):
                         async with open_store(path):
                             pass
-                    assert turns == []
-            async with open_store(path, turn=turns[0]) as store:
+                    assert claims == []
+            async with open_store(path, claim=claims[0]) as store:
                 assert (store.token, store.journal.last_seq) == (3, 2)
 
 
@@ -89,11 +89,11 @@ async def test_a_standby_waits_for_a_database_that_is_not_there_yet(tmp_path: Pa
             acquire(Files.of(path).lock, path).release()
             path.touch()
             with anyio.move_on_after(0.05) as early:
-                await standby.wait_for_turn()
+                await standby.wait_to_lead()
             async with open_store(path):
                 pass
-            turn = await standby.wait_for_turn()
-            async with open_store(path, turn=turn) as store:
+            claim = await standby.wait_to_lead()
+            async with open_store(path, claim=claim) as store:
                 assert store.token == 2
 
     assert early.cancelled_caught
@@ -104,9 +104,9 @@ async def test_of_two_that_take_over_from_an_engine_that_hangs_one_wins(tmp_path
     async with open_store(path) as still:
         await written(still)
         winner, loser = deposing(path, still.token), deposing(path, still.token)
-        async with open_store(path, turn=winner) as store:
+        async with open_store(path, claim=winner) as store:
             with pytest.raises(NotItsTurn):
-                async with open_store(path, turn=loser):
+                async with open_store(path, claim=loser):
                     pass
             with pytest.raises(Deposed):
                 await written(still)
@@ -141,7 +141,7 @@ async def test_a_leader_suspended_inside_a_write_to_any_file_keeps_nobody_out_of
     path = tmp_path / "team.db"
     leader = started(SUSPENDED_INSIDE_A_WRITE, path, f"{path}{file}")
     await anyio.to_thread.run_sync(os.waitid, os.P_PID, leader.pid, os.WSTOPPED | os.WNOWAIT)
-    async with open_store(path, turn=deposing(path, 1)) as store:
+    async with open_store(path, claim=deposing(path, 1)) as store:
         await written(store)
         with InboxClient(path) as inbox:
             inbox.put(CommandRow("c1", "k", b"{}", "s", "r", 0))
@@ -156,32 +156,32 @@ async def beating_token(reader: Reader) -> int | None:
     return None if engine is None or engine.heartbeat_age_ms is None else engine.token
 
 
-async def test_a_lock_that_was_put_out_of_place_gives_no_turn(tmp_path: Path) -> None:
+async def test_a_lock_that_was_put_out_of_place_gives_no_claim(tmp_path: Path) -> None:
     path = tmp_path / "team.db"
     async with open_store(path):
         pass
     files = Files.of(path)
-    orphaned = Turn(acquire(files.lock, path), files.lock)
+    orphaned = LeadershipClaim(acquire(files.lock, path), files.lock)
     files.lock.unlink()
     async with open_store(path) as store:
         with pytest.raises(NotItsTurn):
-            async with open_store(path, turn=orphaned):
+            async with open_store(path, claim=orphaned):
                 pass
         await written(store)
 
         assert store.token == 2
 
 
-async def test_a_turn_is_given_up_when_who_has_it_is_cancelled_before_it_opens_the_store(tmp_path: Path) -> None:
+async def test_a_claim_is_given_up_when_who_has_it_is_cancelled_before_it_opens_the_store(tmp_path: Path) -> None:
     path = tmp_path / "team.db"
     async with open_store(path) as store:
-        turn = deposing(path, store.token)
+        claim = deposing(path, store.token)
     with anyio.CancelScope() as scope:
         scope.cancel()
-        async with open_store(path, turn=turn):
+        async with open_store(path, claim=claim):
             pass
 
-    assert not turn.lock.is_in_place(turn.replacement or path)
+    assert not claim.lock.is_in_place(claim.replacement or path)
     assert beside(path, "*-new-*") == []
 
 

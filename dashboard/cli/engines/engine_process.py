@@ -1,6 +1,6 @@
 """Runs an engine in this process until a signal, a command, or the end of the process that started it.
 
-A standby engine waits for its turn first; an engine that lost its database says so in one line and exits.
+A standby engine waits to lead first; an engine that lost its database says so in one line and exits.
 """
 
 import logging
@@ -31,7 +31,7 @@ from engine.platform.garbage import collect_rarely
 from engine.platform.sender import sender_of
 from store import Deposed, FileLost, NotItsTurn, Reader, StoreError, stand_by
 from store.layout.opening import Store, open_store
-from store.leadership.standby import Standby, Turn
+from store.leadership.standby import LeadershipClaim, Standby
 
 UNSTICK_S = 3.0
 """How long the loop may take to notice a lost store before the process is ended anyway."""
@@ -90,26 +90,26 @@ class EngineProcess:
             return
         await rehearse()
         async with stand_by(self._db, takeover_after_s=self._options.takeover_after) as standby:
-            await self._serve_in_turn(standby)
+            await self._serve_as_standby(standby)
 
-    async def _serve_in_turn(self, standby: Standby) -> None:
+    async def _serve_as_standby(self, standby: Standby) -> None:
         readiness = Readiness(self._db, self._allowed)
         await anyio.to_thread.run_sync(readiness.look)
         self._refuse_code_elsewhere(readiness.state)
         self._announce("standby", "stands by")
-        while (turn := await self._wait_for_turn(standby, readiness)) is not None:
+        while (claim := await self._wait_to_lead(standby, readiness)) is not None:
             await anyio.to_thread.run_sync(readiness.look)
             if readiness.team_was_stopped:
-                turn.give_up()
+                claim.give_up()
                 self.team_was_stopped = True
                 return
             try:
                 self._refuse_code_elsewhere(readiness.state)
             except CommandFailure:
-                turn.give_up()
+                claim.give_up()
                 raise
             try:
-                await self._lead(turn, readiness, standby)
+                await self._lead(claim, readiness, standby)
             except NotItsTurn as first:
                 log.info("%s", first)
             else:
@@ -119,15 +119,15 @@ class EngineProcess:
         if not self._options.without_code:
             refuse_code_elsewhere(state, self._db)
 
-    async def _wait_for_turn(self, standby: Standby, readiness: Readiness) -> Turn | None:
+    async def _wait_to_lead(self, standby: Standby, readiness: Readiness) -> LeadershipClaim | None:
         """Wait; None when this standby is ended first."""
-        turn: Turn | None = None
+        claim: LeadershipClaim | None = None
         async with anyio.create_task_group() as group:
             group.start_soon(self._watch_waiting, group.cancel_scope)
-            turn = await standby.wait_for_turn(readiness.look)
+            claim = await standby.wait_to_lead(readiness.look)
             group.cancel_scope.cancel()
-        self.ended_waiting = turn is None
-        return turn
+        self.ended_waiting = claim is None
+        return claim
 
     async def _watch_waiting(self, waiting: anyio.CancelScope) -> None:
         async with anyio.create_task_group() as group:
@@ -139,7 +139,7 @@ class EngineProcess:
                     waiting.cancel()
 
     async def _lead(
-        self, turn: Turn | None = None, readiness: Readiness | None = None, standby: Standby | None = None
+        self, claim: LeadershipClaim | None = None, readiness: Readiness | None = None, standby: Standby | None = None
     ) -> None:
         options = self._options
         before = None if readiness is None else readiness.state.engine
@@ -148,7 +148,7 @@ class EngineProcess:
             self._db,
             takeover=options.takeover,
             durability=options.durability,
-            turn=turn,
+            claim=claim,
             accept_loss=options.accept_loss,
         )
         async with opened as store, anyio.create_task_group() as group:
