@@ -98,7 +98,7 @@ class LiveOutput:
         self._wake.set()
 
     def texts(self) -> dict[str, str]:
-        """A copy of the present texts, without tapes."""
+        """A copy of the present texts, without recent outputs."""
         self._pull_texts()
         with self._guard:
             return {key: text for key, text in self._texts.items() if not key.startswith("tape:")}

@@ -116,7 +116,9 @@ class Host:
         self.models = ModelService(self.spawn, self._check_outside)
         self.processes = Processes()
         self.programs = Programs()
-        self.bus = Bus(LiveTexts(tapes=store.path is not None, on_change=store.live.news), self._read_events_after)
+        self.bus = Bus(
+            LiveTexts(with_recent=store.path is not None, on_change=store.live.news), self._read_events_after
+        )
         store.live.follow(self.bus.board.take)
         self._pid = pid if pid is not None else os.getpid()
         self._snapshot_events = snapshot_events

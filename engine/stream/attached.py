@@ -70,14 +70,14 @@ class AttachedStream(AsyncIterator[StreamItem], AbstractContextManager["Attached
                 except StopAsyncIteration:
                     self._has_ended = True
                     break
-        texts = await anyio.to_thread.run_sync(self._tapes)
+        texts = await anyio.to_thread.run_sync(self._read_recent_outputs)
         now_s = time.monotonic()
         since_s = now_s if self._waits_since_s is None else self._waits_since_s
         is_patient = not self._has_ended and now_s < since_s + PATIENCE_S
         self._ready.extend(self._merger.step(events, texts, patient=is_patient))
         self._waits_since_s = since_s if self._merger.is_waiting else None
 
-    def _tapes(self) -> dict[str, str]:
+    def _read_recent_outputs(self) -> dict[str, str]:
         if self._reader is None:
             self._reader = Reader(self._path)
-        return self._reader.tapes()
+        return self._reader.recent_outputs()

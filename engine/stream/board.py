@@ -1,7 +1,7 @@
 """The live texts of tasks, for readers in other processes.
 
 `output:` and `thought:` contain the end of the text, `progress:` the progress, `call:` the running tool calls. `tape:`
-contains the live output of the last seconds, numbered, with the places of journaled events in it, for streams.
+contains the recent output, that of the last seconds, numbered, with the places of journaled events in it, for streams.
 See docs/reference/files.md.
 
 The loop only notes live output; the thread that writes the live file assembles the texts when it takes them.
@@ -21,14 +21,14 @@ from engine.stream.records import Piece
 
 MAX_SHOWN_CHARACTERS = 16_000
 """Characters of output, and of thoughts, that are shown, from the end."""
-TAPE_S = 3.0
-"""How long live output stays on the tape of a task."""
-MAX_TAPE_CHARACTERS = 200_000
-"""Limit on the text of a tape."""
+RECENT_S = 3.0
+"""How long live output of a task counts as recent."""
+MAX_RECENT_CHARACTERS = 200_000
+"""Limit on the characters of the recent output of a task."""
 MAX_NOTES = 1_000
 """Limit on notes of a task before they are merged, for a store in memory, where no thread takes them."""
-TAPE = "tape:"
-"""Prefix of the keys of tapes; the key without a task contains the last event before the texts were written."""
+RECENT_PREFIX = "tape:"
+"""Prefix of the keys of recent outputs; the key without a task contains the last event before the texts."""
 
 _KEYS = {"text": "output", "thought": "thought"}
 
@@ -48,12 +48,12 @@ class LiveTexts:
     """The live texts of all tasks at work.
 
     Args:
-        tapes: Keep tapes, for stream readers in other processes.
-        on_news: Called when something has changed.
+        with_recent: Keep recent outputs, for stream readers in other processes.
+        on_change: Called when something has changed.
     """
 
-    def __init__(self, *, tapes: bool, on_change: Callable[[], None]) -> None:
-        self._with_tapes = tapes
+    def __init__(self, *, with_recent: bool, on_change: Callable[[], None]) -> None:
+        self._with_recent = with_recent
         self._on_change = on_change
         self._lock = threading.Lock()
         self._taking = threading.Lock()
@@ -79,13 +79,13 @@ class LiveTexts:
     def note(self, seq: int, task_id: str, *, ends_text: bool = False) -> None:
         """Mark a journaled event in the live output of its task; it may hold the text before it, as an answer does."""
         self._newest_seq = seq
-        if self._with_tapes and task_id in self._tasks:
+        if self._with_recent and task_id in self._tasks:
             self._note(task_id, _Place(seq, ends_text))
 
     def mark_delivered(self, seq: int) -> None:
         """Note that all live output from before event `seq` has been added."""
         self._delivered_seq = self._newest_seq = seq
-        if self._with_tapes and self._tasks:
+        if self._with_recent and self._tasks:
             self._on_change()
 
     def take(self) -> dict[str, str]:
@@ -99,8 +99,8 @@ class LiveTexts:
                 task_texts.fold(notes)
                 texts |= task_texts.changes()
             texts |= self._drop_ended()
-            if self._with_tapes and (texts or seq != self._shown_seq):
-                texts[TAPE] = str(seq)
+            if self._with_recent and (texts or seq != self._shown_seq):
+                texts[RECENT_PREFIX] = str(seq)
                 self._shown_seq = seq
             return texts
 
@@ -108,13 +108,13 @@ class LiveTexts:
         with self._lock:
             task_texts = self._tasks.get(task_id)
             if task_texts is None:
-                task_texts = self._tasks[task_id] = _TaskTexts(task_id, with_tape=self._with_tapes)
-                if self._with_tapes:  # events before the first output were not marked; this one stands for all of them
+                task_texts = self._tasks[task_id] = _TaskTexts(task_id, with_recent=self._with_recent)
+                if self._with_recent:  # events before the first output were not marked; this one stands for all of them
                     task_texts.notes.append(_Place(self._newest_seq, ends_text=False))
             task_texts.notes.append(note)
             is_news = not self._changed
             self._changed[task_id] = task_texts
-            if not self._with_tapes:
+            if not self._with_recent:
                 self._save_memory(task_texts, note)
         if is_news:
             self._on_change()
@@ -130,8 +130,8 @@ class LiveTexts:
                 self._taking.release()
 
     def _drop_ended(self) -> dict[str, str]:
-        """Drop tasks whose attempt ended longer ago than a tape lasts; return their tapes as empty texts."""
-        due_s = time.monotonic() - (TAPE_S if self._with_tapes else 0)
+        """Drop tasks whose attempt ended too long ago to be recent; return their recent outputs, empty."""
+        due_s = time.monotonic() - (RECENT_S if self._with_recent else 0)
         with self._lock:
             silent_tasks = [task_texts for task_texts in self._tasks.values() if not task_texts.notes]
             ended_ids = [
@@ -141,13 +141,13 @@ class LiveTexts:
             ]
             for task_id in ended_ids:
                 del self._tasks[task_id]
-        return {f"{TAPE}{task_id}": "" for task_id in ended_ids} if self._with_tapes else {}
+        return {f"{RECENT_PREFIX}{task_id}": "" for task_id in ended_ids} if self._with_recent else {}
 
 
 class _TaskTexts:
     """The live texts of one task. `notes` is guarded by the lock; the rest belongs to the thread that takes."""
 
-    def __init__(self, task_id: str, *, with_tape: bool) -> None:
+    def __init__(self, task_id: str, *, with_recent: bool) -> None:
         self.task_id = task_id
         self.notes: list[_Note] = []
         self.is_public = False
@@ -156,7 +156,7 @@ class _TaskTexts:
         self._texts: dict[str, str] = {}
         self._calls: list[dict[str, JsonValue]] = []
         self._changed: dict[str, str] = {}
-        self._tape = _Tape() if with_tape else None
+        self._recent = _RecentOutput() if with_recent else None
 
     def take(self) -> list[_Note]:
         """Return the notes since the last call."""
@@ -177,8 +177,8 @@ class _TaskTexts:
                     added.pop(key, None)
                     if self._texts.pop(key, None) is not None:
                         changed[key] = ""
-            if self._tape is not None and not isinstance(note, str):
-                self._tape.add(note.seq if isinstance(note, _Place) else note)
+            if self._recent is not None and not isinstance(note, str):
+                self._recent.add(note.seq if isinstance(note, _Place) else note)
         for key, pieces in added.items():
             self._texts[key] = changed[key] = (self._texts.get(key, "") + "".join(pieces))[-MAX_SHOWN_CHARACTERS:]
 
@@ -186,8 +186,8 @@ class _TaskTexts:
         """Return the texts that have changed since the last call, by key."""
         self.is_public = True
         changed, self._changed = self._changed, {}
-        if self._tape is not None:
-            changed["tape"] = self._tape.text()
+        if self._recent is not None:
+            changed["tape"] = self._recent.text()
         return {f"{key}:{self.task_id}": text for key, text in changed.items()}
 
     def _show(self, piece: Piece, added: dict[str, list[str]], changed: dict[str, str]) -> None:
@@ -216,7 +216,7 @@ class _TaskTexts:
                 return
 
 
-class _Tape:
+class _RecentOutput:
     """The live output of a task in the last seconds, with the places of events in it.
 
     Its text is JSON: `n`, the number of the first entry; `c`, the characters before it; `e`, the entries: a seq, or
@@ -224,11 +224,11 @@ class _Tape:
     """
 
     def __init__(self) -> None:
-        # From the clock, so that the numbers are larger than on a tape of the same task by an earlier engine.
+        # From the clock, so that the numbers are larger than those of an earlier engine for the same task.
         self._number = time.time_ns() // 1_000
         self._characters = 0
         self._entries: deque[_Entry] = deque()
-        self._on_tape = 0
+        self._held_characters = 0
         self._is_written = True
 
     def add(self, note: Piece | int) -> None:
@@ -243,16 +243,18 @@ class _Tape:
                 self._entries[-1].texts.append(note.text)
             else:
                 self._entries.append(_Entry(now_s, note, [note.text]))
-            self._on_tape += len(note.text)
+            self._held_characters += len(note.text)
         self._is_written = False
-        while self._entries and (self._entries[0].at_s < now_s - TAPE_S or self._on_tape > MAX_TAPE_CHARACTERS):
+        while self._entries and (
+            self._entries[0].at_s < now_s - RECENT_S or self._held_characters > MAX_RECENT_CHARACTERS
+        ):
             characters = self._entries.popleft().characters
             self._number += 1
             self._characters += characters
-            self._on_tape -= characters
+            self._held_characters -= characters
 
     def text(self) -> str:
-        """Return the text of the tape; its present entries will not change any more."""
+        """Return its text; its present entries will not change any more."""
         self._is_written = True
         entries = [entry.to_json() for entry in self._entries]
         return json.dumps({"n": self._number, "c": self._characters, "e": entries})

@@ -1,7 +1,7 @@
-"""Merges events of the journal and tapes of the live file into one order, for a reader in another process.
+"""Merges events of the journal and recent outputs in the live file into one order, for a reader in another process.
 
-The live file is written a moment after the journal, so an event waits until the tapes are as recent. A tape contains
-the places of the events of its task.
+The live file is written a moment after the journal, so an event waits until the recent outputs are as new. Those of a
+task contain the places of its events.
 """
 
 import json
@@ -10,23 +10,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from engine.core.events import Event
-from engine.stream.board import TAPE
+from engine.stream.board import RECENT_PREFIX
 from engine.stream.records import Piece, Speaker, StreamItem
 
 _Entry: TypeAlias = Piece | int
 
 
 class Merger:
-    """The position of one reader in the journal and on the tapes."""
+    """The position of one reader in the journal and in the recent outputs."""
 
     def __init__(self) -> None:
         self._events: deque[tuple[int, Event]] = deque()
-        self._tapes: dict[str, _TapeReader] = {}
+        self._readers: dict[str, _RecentOutputReader] = {}
         self._last_seq = 0
 
     @property
     def is_waiting(self) -> bool:
-        """True while an event waits for the tapes."""
+        """True while an event waits for the recent outputs."""
         return bool(self._events)
 
     def step(
@@ -36,33 +36,33 @@ class Merger:
 
         Args:
             events: New events of the journal.
-            texts: The present tapes, read after these events.
-            patient: Keep events waiting for tapes that are older, or not there yet: an engine that begins writes its
-                first ones a moment after its events.
+            texts: The present recent outputs, read after these events.
+            patient: Keep events waiting for recent outputs that are older, or not there yet: an engine that begins
+                writes its first ones a moment after its events.
         """
         self._events.extend(events)
-        delivered_seq = int(texts.get(TAPE, "0")) if patient else None
+        delivered_seq = int(texts.get(RECENT_PREFIX, "0")) if patient else None
         for key, text in texts.items():
-            if key != TAPE:
-                task_id = key.removeprefix(TAPE)
-                self._tapes.setdefault(task_id, _TapeReader(task_id)).read(text)
+            if key != RECENT_PREFIX:
+                task_id = key.removeprefix(RECENT_PREFIX)
+                self._readers.setdefault(task_id, _RecentOutputReader(task_id)).read(text)
         while self._events and (delivered_seq is None or self._events[0][0] <= delivered_seq):
             seq, event = self._events.popleft()
-            tape = self._tapes.get(getattr(event, "task_id", None) or "")
-            if tape is not None:
-                yield from tape.take_before(seq)
+            reader = self._readers.get(getattr(event, "task_id", None) or "")
+            if reader is not None:
+                yield from reader.take_before(seq)
             yield seq, event
             self._last_seq = seq
-        for tape in self._tapes.values():
-            yield from tape.take_delivered(self._last_seq)
-        read_tapes = [task_id for task_id, tape in self._tapes.items() if not tape.entries]
-        for task_id in read_tapes:
-            if f"{TAPE}{task_id}" not in texts:
-                del self._tapes[task_id]
+        for reader in self._readers.values():
+            yield from reader.take_delivered(self._last_seq)
+        delivered_ids = [task_id for task_id, reader in self._readers.items() if not reader.entries]
+        for task_id in delivered_ids:
+            if f"{RECENT_PREFIX}{task_id}" not in texts:
+                del self._readers[task_id]
 
 
-class _TapeReader:
-    """The position on the tape of one task."""
+class _RecentOutputReader:
+    """The position in the recent output of one task."""
 
     def __init__(self, task_id: str) -> None:
         self._task_id = task_id
@@ -74,10 +74,10 @@ class _TapeReader:
         """Entries that were read and not delivered yet."""
 
     def read(self, text: str) -> None:
-        """Read the new entries of the tape."""
-        tape = json.loads(text)
-        first, before, entries = int(tape["n"]), int(tape["c"]), tape["e"]
-        # A new reader starts with what is on the tape; earlier output does not count as missed.
+        """Read the new entries of the recent output."""
+        recent = json.loads(text)
+        first, before, entries = int(recent["n"]), int(recent["c"]), recent["e"]
+        # A new reader starts with what is there; earlier output does not count as missed.
         if self._number == -1:
             self._number, self._characters = first, before
         elif first > self._number:

@@ -89,7 +89,7 @@ class RemoteEngine(EngineLink):
         """The file has lost events that were folded; the next call folds it again from the start."""
         self._follower: _Follower | None = None
         self._journal = FileJournal(self._path)
-        self._bus = Bus(LiveTexts(tapes=False, on_change=lambda: None), self._read_after)
+        self._bus = Bus(LiveTexts(with_recent=False, on_change=lambda: None), self._read_after)
         self._queued_rows: dict[asyncio.Future[None], CommandRow] = {}
         """Commands not yet written into the inbox."""
         self._write_lock = anyio.Lock()

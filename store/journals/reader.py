@@ -232,11 +232,11 @@ class Reader:
         return standbys_beside(self._files)
 
     def live(self) -> dict[str, str]:
-        """Live texts by key, without tapes; after a kill, the last ones."""
+        """Live texts by key, without recent outputs; after a kill, the last ones."""
         return dict(self._live_rows("SELECT key, text FROM texts WHERE key < 'tape:' OR key >= 'tape;'"))
 
-    def tapes(self) -> dict[str, str]:
-        """The live texts with the prefix `tape:`, in one consistent read."""
+    def recent_outputs(self) -> dict[str, str]:
+        """The recent output of each task, under keys with the prefix `tape:`, in one consistent read."""
         return dict(self._live_rows("SELECT key, text FROM texts WHERE key >= 'tape:' AND key < 'tape;'"))
 
     def size_bytes(self) -> int:

@@ -68,7 +68,7 @@ async def test_what_an_attempt_shows_is_gone_when_it_has_ended(engine: Engines) 
 
 
 def test_a_thought_is_shown_until_the_step_that_it_belongs_to_is_recorded() -> None:
-    board = LiveTexts(tapes=True, on_change=lambda: None)
+    board = LiveTexts(with_recent=True, on_change=lambda: None)
     speaker = Speaker(run_id="r1", task_id="t1", attempt=1, agent_id="a1", agent="ada")
     board.add(Piece(speaker, "thought", 0, "Where?"))
     board.add(Piece(speaker, "text", 0, "Here."))
@@ -82,7 +82,7 @@ def test_a_thought_is_shown_until_the_step_that_it_belongs_to_is_recorded() -> N
 
 
 def test_the_text_of_a_model_is_live_until_its_answer_is_recorded_and_that_of_a_function_until_it_ends() -> None:
-    board = LiveTexts(tapes=True, on_change=lambda: None)
+    board = LiveTexts(with_recent=True, on_change=lambda: None)
     speaker = Speaker(run_id="r1", task_id="t1", attempt=1, agent_id="a1", agent="ada")
     board.add(Piece(speaker, "text", 0, "I ask the scouts."))
     board.note(7, "t1")

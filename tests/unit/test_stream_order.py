@@ -31,8 +31,8 @@ ACTS = st.lists(
 class World:
     """Attempts, the journal that lies behind them, and what really happened."""
 
-    def __init__(self, *, tapes: bool = False, buffered: int = 10_000) -> None:
-        self.board = LiveTexts(tapes=tapes, on_change=lambda: None)
+    def __init__(self, *, with_recent: bool = False, buffered: int = 10_000) -> None:
+        self.board = LiveTexts(with_recent=with_recent, on_change=lambda: None)
         self.bus = Bus(self.board, self._read_on)
         self.heard = self.bus.listen(buffered=buffered)
         self.journal: list[tuple[int, Event]] = []
@@ -126,7 +126,7 @@ def test_a_reader_in_this_process_hears_each_attempt_in_order_however_slowly_it_
 def test_a_reader_of_the_file_hears_each_attempt_in_order_however_late_the_texts_are_written(
     acts: list[tuple[str, int]],
 ) -> None:
-    world, merger, heard = World(tapes=True), Merger(), list[StreamItem]()
+    world, merger, heard = World(with_recent=True), Merger(), list[StreamItem]()
     texts: dict[str, str] = {}  # as where the reader is earlier than the first write of the engine
     read = 0
     for what, number in acts:

@@ -91,7 +91,9 @@ def _follow(db: Path, run_id: str, show: Callable[[StreamEvent], None], stop: th
                 after_seq = records[-1].seq if records else after_seq
                 events = zip([record.seq for record in records], events_of(records), strict=True)
                 waits = waits + 1 if merger.is_waiting else 0
-                for batch in merger.step(events, reader.tapes(), patient=waits < PATIENT_LOOKS and not is_last):
+                for batch in merger.step(
+                    events, reader.recent_outputs(), patient=waits < PATIENT_LOOKS and not is_last
+                ):
                     for event in narrator.narrate(batch):
                         if event.seq is None or event.seq > quiet_seq:
                             show(event)
