@@ -67,8 +67,8 @@ class ToolRejected(EngineError):
 class NotShown(ToolRejected):
     """A call needs approval, but its arguments cannot be shown to a person in full."""
 
-    why: str
-    template = "{tool} was not called: a person has to allow that, and {why}"
+    reason: str
+    template = "{tool} was not called: a person has to allow that, and {reason}"
 
 
 @dataclass(eq=False)

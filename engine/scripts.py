@@ -27,7 +27,7 @@ def _expression(value: str) -> str:
     except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(f"not a regular expression: {error}") from error
     except BadPattern as error:
-        raise ValueError(f"not a regular expression that is used: {error.why}") from error
+        raise ValueError(f"not a regular expression that is used: {error.reason}") from error
     return value
 
 

@@ -97,8 +97,8 @@ def _strategy(screen: ActionScreen, line: CommandLine) -> None:
 def _pause_hint(screen: ActionScreen, target: Target) -> str:
     """Return which paused object a task waits for, and how to resume it; empty if it waits for none."""
     task = screen.state.tasks.get(target.id)
-    wait = screen.deck.view.counts.compute_once(WaitReasons, screen.state).why(task) if task is not None else None
-    if wait is None or wait.why != "pause" or not wait.ids:
+    wait = screen.deck.view.counts.compute_once(WaitReasons, screen.state).wait_of(task) if task is not None else None
+    if wait is None or wait.reason != "pause" or not wait.ids:
         return ""
     return f"{wait.words}; :resume {shortest_target(screen.state, wait.ids[0])} lets {target.label} go on"
 

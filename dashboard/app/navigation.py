@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class UnknownScreen(NoPlace):
     """A place names an unknown screen; the message lists the known ones."""
 
-    def __init__(self, why: str) -> None:
-        ValueError.__init__(self, why)
+    def __init__(self, reason: str) -> None:
+        ValueError.__init__(self, reason)
 
 
 def read_place(text: str) -> Place:

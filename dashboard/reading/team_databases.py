@@ -64,8 +64,8 @@ def team_of(database: DatabaseInfo, known_team: TeamDatabase | None, *, is_shown
                 records = reader.records_before(state.seq + 1, LAST_EVENTS)
                 last = newest_lines(reversed(entries_of(reader, records, names)), names, LAST_EVENTS, joins=False)
                 seq = state.seq
-    except (StoreError, CoreError) as why:
-        error = error or str(why)
+    except (StoreError, CoreError) as failure:
+        error = error or str(failure)
         with suppress(OSError):
             size_bytes = database.path.stat().st_size
     return TeamDatabase(

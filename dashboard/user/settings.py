@@ -119,8 +119,8 @@ def read_settings(path: Path | None, actions: Mapping[str, str]) -> Settings:
 
 
 def _ignored_notice(path: Path, error: Exception) -> str:
-    why = error.strerror if isinstance(error, OSError) else None
-    return f"{path} is ignored: {clean(why or str(error))}"
+    reason = error.strerror if isinstance(error, OSError) else None
+    return f"{path} is ignored: {clean(reason or str(error))}"
 
 
 def _choices(document: Mapping[str, object]) -> tuple[dict[str, str], list[str]]:

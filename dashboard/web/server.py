@@ -227,8 +227,8 @@ class WebServer:
         await socket.prepare(request)
         if not await self._wait_for_room():
             limit = pluralize(self._options.sessions, "tab")
-            why = f"{limit} may be open on this server, and no more: close one, or start it with --sessions"
-            await socket.close(code=FULL, message=_close_message(why))
+            reason = f"{limit} may be open on this server, and no more: close one, or start it with --sessions"
+            await socket.close(code=FULL, message=_close_message(reason))
             return socket
         try:
             session = Session(
@@ -254,11 +254,11 @@ class WebServer:
             assert size is not None
             await session.start(size.width, size.height)
             # The shutdown ends only tabs that are open by then; this one may still have waited for room.
-            code, why = SERVER_ENDED if self._ending else await self._run_tab(socket, session)
+            code, reason = SERVER_ENDED if self._ending else await self._run_tab(socket, session)
         except ConnectionError:  # the browser left before the tab was open
             return socket
         except OSError as error:
-            code, why = GONE, _open_failure(error)
+            code, reason = GONE, _open_failure(error)
         finally:
             self.logins.remove_tab(login)
             await session.stop()
@@ -267,7 +267,7 @@ class WebServer:
         with contextlib.suppress(ConnectionError, TimeoutError):
             # A server that ends reads nothing more, so it would wait in vain for the browser to confirm.
             async with asyncio.timeout(0 if self._ending else None):
-                await socket.close(code=code, message=_close_message(why))
+                await socket.close(code=code, message=_close_message(reason))
         return socket
 
     async def _wait_for_room(self) -> bool:
@@ -408,12 +408,12 @@ def _open_failure(error: OSError) -> str:
     return f"a tab could not be opened: {(error.strerror or str(error)).lower()}"
 
 
-def _close_message(why: str) -> bytes:
+def _close_message(reason: str) -> bytes:
     """Return the reason for a close frame, which holds few bytes; a long one loses its middle, in whole characters.
 
     With an unreadable reason the browser would think that the connection was lost, and reconnect again and again.
     """
-    text = why.encode()
+    text = reason.encode()
     if len(text) <= LONGEST_REASON_BYTES:
         return text
     first_bytes, ellipsis = 30, "…".encode()

@@ -93,7 +93,7 @@ def _read_pieces(path: Path, child: "subprocess.Popen[bytes]", allowance: Allowa
         yield piece
         if isinstance(piece, Rest):
             return
-    raise ImportRefused(path, watch.why or _why_ended(child.wait(), allowance))
+    raise ImportRefused(path, watch.reason or _why_ended(child.wait(), allowance))
 
 
 def _why_ended(code: int, allowance: Allowance) -> str:
@@ -107,7 +107,7 @@ class _Watch(threading.Thread):
 
     def __init__(self, child: "subprocess.Popen[bytes]", allowance: Allowance) -> None:
         super().__init__(name="archive-watch", daemon=True)
-        self.why: str | None = None
+        self.reason: str | None = None
         self._child = child
         self._allowance = allowance
 
@@ -117,10 +117,10 @@ class _Watch(threading.Thread):
         until_s = time.monotonic() + self._allowance.longest_s
         while self._child.poll() is None:
             if time.monotonic() > until_s:
-                self.why = f"was not read within {self._allowance.longest_s:g} s"
+                self.reason = f"was not read within {self._allowance.longest_s:g} s"
             elif rss_bytes(self._child.pid) > self._allowance.memory_bytes:
-                self.why = _why_ended(0, self._allowance)
-            if self.why is not None:
+                self.reason = _why_ended(0, self._allowance)
+            if self.reason is not None:
                 self._child.kill()
                 return
             time.sleep(_POLL_S)

@@ -224,9 +224,9 @@ class Loop:
             if self._is_over:  # the loop ended during the append: only the next engine may perform the effects
                 raise HostStopped(self.stopped or "it was cancelled")
         except BaseException as error:  # also when cancelled, for example while it waits for room on the disk
-            why = error if isinstance(error, Exception) else HostStopped(self.stopped or "it was cancelled")
+            reason = error if isinstance(error, Exception) else HostStopped(self.stopped or "it was cancelled")
             for callback in [*batch.callbacks, *self._open.callbacks]:
-                callback(why)
+                callback(reason)
             self._open.callbacks = []
             raise
         # `max`, because a batch without rows begins after events that may be in flight.

@@ -20,12 +20,12 @@ class BadPattern(ValueError):
     """A pattern cannot be used.
 
     Attributes:
-        why: What is wrong with it, in one line.
+        reason: What is wrong with it, in one line.
     """
 
-    def __init__(self, expression: str, why: str) -> None:
-        super().__init__(f"the pattern {expression[:60]!r}: {why}")
-        self.why = why
+    def __init__(self, expression: str, reason: str) -> None:
+        super().__init__(f"the pattern {expression[:60]!r}: {reason}")
+        self.reason = reason
 
 
 class TooSlow(BadPattern):

@@ -152,8 +152,8 @@ class Narrator:
             yield self._make_event("task_ended", place, event, name=place.title, **end)
 
     def _never_begun(self, place: _Place, event: e.TaskFailed | e.TaskSkipped) -> Iterator[StreamEvent]:
-        status, why = ("failed", event.error) if isinstance(event, e.TaskFailed) else ("skipped", event.reason)
-        return self._end_unbegun([event.task_id], event, why, status)
+        status, reason = ("failed", event.error) if isinstance(event, e.TaskFailed) else ("skipped", event.reason)
+        return self._end_unbegun([event.task_id], event, reason, status)
 
     def _cancelled(self, event: e.CancelRequested) -> Iterator[StreamEvent]:
         self._reasons |= dict.fromkeys(event.stopping, event.reason)
@@ -163,12 +163,12 @@ class Narrator:
         self._reasons |= dict.fromkeys(event.stopping, event.error)
         return self._end_unbegun(event.ended, event, event.error, "cancelled")
 
-    def _end_unbegun(self, task_ids: list[str], event: e.Event, why: str, status: str) -> Iterator[StreamEvent]:
+    def _end_unbegun(self, task_ids: list[str], event: e.Event, reason: str, status: str) -> Iterator[StreamEvent]:
         """Yield the ends of tasks without attempts; for others, the end of the last attempt is reported as the end."""
         for task_id in task_ids:
             place = self._places.get(task_id)
             if place is not None and not place.attempt and place is not self._root:
-                yield self._make_event("task_ended", place, event, name=place.title, text=why, status=status)
+                yield self._make_event("task_ended", place, event, name=place.title, text=reason, status=status)
 
     def _asked(self, event: e.Escalated) -> Iterator[StreamEvent]:
         place = self._places.get(event.task_id or "", self._root)

@@ -53,10 +53,10 @@ class UntrustedFile(TrustError):
 
     def __init__(self, path: Path, references: Sequence[str], *, changed: Sequence[str] = ()) -> None:
         reference_list = ", ".join(references[:5]) + (f" and {len(references) - 5} more" if len(references) > 5 else "")
-        why = f"has changed since it was trusted ({', '.join(changed[:5])})" if changed else "is not trusted"
+        reason = f"has changed since it was trusted ({', '.join(changed[:5])})" if changed else "is not trusted"
         verb = "runs" if all(map(is_imported, references)) else "uses"
         super().__init__(
-            f"{path} {why}; it {verb} {reference_list}: look at it, then: quarterdeck trust {shlex.quote(str(path))}"
+            f"{path} {reason}; it {verb} {reference_list}: look at it, then: quarterdeck trust {shlex.quote(str(path))}"
         )
         self.path = path
         self.references = list(references)
@@ -74,8 +74,8 @@ class ForeignTeam(TrustError):
         path: Its team file.
     """
 
-    def __init__(self, path: str, why: str) -> None:
-        super().__init__(f"{path} {why}")
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path} {reason}")
         self.path = path
 
 
@@ -86,8 +86,8 @@ class UnusableTrustList(TrustError):
         path: The list.
     """
 
-    def __init__(self, path: Path, why: str, remedy: str = "correct or delete it, then trust files again") -> None:
-        super().__init__("; ".join(filter(None, (f"the list of trusted files {path} {why}", remedy))))
+    def __init__(self, path: Path, reason: str, remedy: str = "correct or delete it, then trust files again") -> None:
+        super().__init__("; ".join(filter(None, (f"the list of trusted files {path} {reason}", remedy))))
         self.path = path
 
 

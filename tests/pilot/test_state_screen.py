@@ -111,13 +111,13 @@ async def test_a_row_is_compared_with_the_moment_that_is_shown(tmp_path: Path) -
         assert hand.place == "state"
 
 
-@pytest.mark.parametrize(("said", "why"), [("0 gone.zip", "no file"), ("noon 3", "neither a time"), ("1 2 3", "")])
-async def test_what_cannot_be_compared_is_said_on_the_page(tmp_path: Path, said: str, why: str) -> None:
+@pytest.mark.parametrize(("said", "reason"), [("0 gone.zip", "no file"), ("noon 3", "neither a time"), ("1 2 3", "")])
+async def test_what_cannot_be_compared_is_said_on_the_page(tmp_path: Path, said: str, reason: str) -> None:
     async with opened(tmp_path) as hand:
         hand.app.open("diff", said)
         await hand.press()
         await until(hand.pilot, lambda: "comparing" not in hand.told("body"))
-        assert why in hand.told("body")
+        assert reason in hand.told("body")
 
 
 async def test_a_file_that_is_no_database_is_said(tmp_path: Path) -> None:

@@ -169,11 +169,14 @@ async def test_help_and_last_line_of_who_only_looks_leave_out_what_would_be_refu
 async def test_nothing_is_asked_for_that_reaches_no_work(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         idle = next(one for one in hand.work.state.agents.values() if not (one.running or one.parked))
-        for key, why in (("s1", "is a supervisor; name one of its runs"), (idle.id, f"{idle.name} is working on no")):
+        for key, reason in (
+            ("s1", "is a supervisor; name one of its runs"),
+            (idle.id, f"{idle.name} is working on no"),
+        ):
             hand.table.select(key)
             for keys in (("s",), ("colon", *"abort", "enter")):
                 await hand.press(*keys)
-                assert why in hand.app.says[-1]
+                assert reason in hand.app.says[-1]
                 assert not isinstance(hand.app.screen, Dialog)
 
 

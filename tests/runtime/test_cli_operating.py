@@ -280,12 +280,12 @@ def test_a_team_is_carried_into_a_new_file_and_into_one_that_works(engine: Detac
     archive = tmp_path / "team.zip"
     assert run("export", archive)[0] == 0
 
-    refused, _, why = run("import", archive, db=tmp_path / "new.db")
+    refused, _, reason = run("import", archive, db=tmp_path / "new.db")
     done, out, _ = run("import", archive, "--trust", "--json", db=tmp_path / "new.db")
     beside, _, told = run("import", archive)
 
     assert (refused, done, beside) == (3, 0, 0)
-    assert "not trusted: hands:help_out, hands:wait; allow it" in why
+    assert "not trusted: hands:help_out, hands:wait; allow it" in reason
     assert json.loads(out)["creates"]["agents"] == 2
     assert "it is imported as crew-2" in told
     assert [root.name for root in fold_file(tmp_path / "new.db").roots] == ["crew"]

@@ -185,12 +185,12 @@ def test_the_only_team_that_is_up_is_looked_at_from_anywhere_and_changed_only_wh
     crew = up(place / "one")
 
     looked, shown, said = run(place / "other", "agents")
-    changed, out, why = run(place / "other", "pause", "a")
+    changed, out, reason = run(place / "other", "pause", "a")
     ended = run(place / "other", "stop")
 
     assert (looked, said) == (0, f"the only team that is up: crew ({crew['db']})\n")
     assert "AGENT" in shown
-    assert (changed, out, why.count("\n"), f"--db {crew['db']}" in why) == (2, "", 1, True)
+    assert (changed, out, reason.count("\n"), f"--db {crew['db']}" in reason) == (2, "", 1, True)
     assert ended[0] == 2
     assert not next(iter(fold_file(Path(crew["db"])).agents.values())).paused
     # A team file that was never started stands for a team of its own, not for the one of a folder above.

@@ -142,7 +142,7 @@ async def test_what_waits_for_a_process_is_not_at_work_and_the_most_urgent_gets_
             command = Submit(request=str(files[name]), supervisor=supervisor, priority=priority)
             run_ids.append(str((await running.host.order(command)).result["run_id"]))
         tasks = [task for task in running.state.tasks.values() if task.kind == "agent"]
-        waits = [WaitReasons(running.state).why(task) for task in tasks]
+        waits = [WaitReasons(running.state).wait_of(task) for task in tasks]
         at_work = [task.attempt is not None for task in tasks]
         for file in files.values():
             file.touch()

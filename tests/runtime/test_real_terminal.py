@@ -87,8 +87,8 @@ def test_nothing_is_drawn_on_a_terminal_without_a_cursor(tmp_path: Path, term: s
         assert process.wait(PATIENCE_S) == 2
         shown = read_until(controller, b"\n").decode()
 
-    why = f"nothing can be drawn on a terminal of TERM={term} (team chief)"
-    assert shown == f"quarterdeck: {why}; look with: quarterdeck ps --db {tmp_path / 'team.db'}\r\n"
+    reason = f"nothing can be drawn on a terminal of TERM={term} (team chief)"
+    assert shown == f"quarterdeck: {reason}; look with: quarterdeck ps --db {tmp_path / 'team.db'}\r\n"
 
 
 def test_a_dashboard_ends_with_its_terminal_also_where_another_process_leads_the_session(tmp_path: Path) -> None:

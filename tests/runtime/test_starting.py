@@ -55,11 +55,13 @@ def test_one_that_stands_still_or_ends_before_it_is_up_did_not_start(program: st
     assert engine.process.poll() is not None
 
 
-@pytest.mark.parametrize(("free", "why"), [(0, "no space is left in {folder}"), (10**9, "it said nothing")])
+@pytest.mark.parametrize(("free", "reason"), [(0, "no space is left in {folder}"), (10**9, "it said nothing")])
 def test_one_whose_log_cannot_be_written_is_told_as_a_full_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, why: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, reason: str
 ) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=free))
 
-    with pytest.raises(EngineDidNotStart, match=f"the engine did not start: {why.format(folder=tmp_path)}; its log: "):
+    with pytest.raises(
+        EngineDidNotStart, match=f"the engine did not start: {reason.format(folder=tmp_path)}; its log: "
+    ):
         wait_until_up(*begun("pass", tmp_path))

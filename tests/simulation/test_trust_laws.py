@@ -80,12 +80,12 @@ def test_code_comes_in_where_it_is_trusted_already_or_granted_with_the_order(dat
         named = named_by(command)
         is_elsewhere = isinstance(command, LoadTeam) and command.path != path
 
-        why = outcome(world, command)
+        reason = outcome(world, command)
 
         missing = {one for one in named & world.untrusted if is_elsewhere or one not in trusted}
-        assert (why is None) == (not missing), why
+        assert (reason is None) == (not missing), reason
         if missing:
-            assert why == f"not trusted: {', '.join(sorted(missing))}; allow them with --trust"
+            assert reason == f"not trusted: {', '.join(sorted(missing))}; allow them with --trust"
         else:
             trusted |= {one: world.code.get(one, "") for one in named - world.untrusted}
             path = command.path if isinstance(command, LoadTeam) else path
@@ -102,8 +102,8 @@ def test_a_spec_that_an_agent_has_is_swapped_in_again_only_where_other_code_is_g
         world.code = {one: f"{one} {data.draw(st.integers(1, 2))}" for one in trusted}
         granted = {one: world.code[one] for one in trusted if one not in world.untrusted}
 
-        why = outcome(world, SwapAgent(agent="ada", spec=spec))
+        reason = outcome(world, SwapAgent(agent="ada", spec=spec))
 
-        assert (why is None) == ({**trusted, **granted} != trusted), why
+        assert (reason is None) == ({**trusted, **granted} != trusted), reason
         trusted |= granted
         assert world.state.trusted == trusted

@@ -80,13 +80,13 @@ def test_other_files_are_no_archives(database: Path, tmp_path: Path) -> None:
         file.truncate(300 * 1024 * 1024)
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "empty").touch()
-    for path, why in (
+    for path, reason in (
         (Path("/etc/passwd"), "not an archive"), (tmp_path / "empty", "is empty"), (database, "is a database"),
         (tmp_path, "not a regular file"), (tmp_path / "pipe", "not a regular file"),
         (tmp_path / "no", "does not exist"),
         (sparse, "larger than"), (Path("/dev/zero"), "not a regular file"), (tmp_path / "a\0b", "cannot be read"),
     ):  # fmt: skip
-        with pytest.raises(ImportRefused, match=why):
+        with pytest.raises(ImportRefused, match=reason):
             read_archive(path)
 
 
@@ -146,9 +146,9 @@ SHAPES: dict[str, tuple[Callable[[dict[str, bytes]], bytes], str]] = {
 
 @pytest.mark.parametrize("case", SHAPES)
 def test_a_mangled_file_is_refused_in_one_line(case: str, archive: Path, tmp_path: Path) -> None:
-    mangle, why = SHAPES[case]
+    mangle, reason = SHAPES[case]
 
-    assert re.search(why, refusal(mangle(parts_of(archive)), tmp_path))
+    assert re.search(reason, refusal(mangle(parts_of(archive)), tmp_path))
 
 
 def test_a_part_that_stands_twice_is_refused(archive: Path, tmp_path: Path) -> None:

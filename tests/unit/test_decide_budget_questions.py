@@ -69,9 +69,10 @@ def test_work_that_is_held_while_a_person_is_asked_says_so() -> None:
     world.succeed(attempt(world, "ada"), usage=Usage(tokens_in=20))
     (held,) = [task for task in world.state.tasks.values() if task.kind == "agent" and not task.ended]
 
-    why = WaitReasons(world.state).why(held)
+    wait = WaitReasons(world.state).wait_of(held)
 
-    assert (why.why, why.words) == ("budget", "its budget is spent, and a person is asked") if why else False
+    assert wait is not None
+    assert (wait.reason, wait.words) == ("budget", "its budget is spent, and a person is asked")
 
 
 def asking_of_both() -> World:

@@ -70,7 +70,7 @@ def test_work_of_code_that_this_process_does_not_have_waits_and_fails_nothing() 
     assert (bob.away, len(bob.running)) == (False, 1)
     task = next(one for one in world.state.tasks.values() if one.agent_id == "a1" or one.worker_id == "a1")
     assert (task.status, task.retries) == (TaskStatus.WAITING, 0)
-    wait = WaitReasons(world.state).why(task)
+    wait = WaitReasons(world.state).wait_of(task)
     assert wait is not None
     assert wait.words == f"ada waits: {AWAY}"
 

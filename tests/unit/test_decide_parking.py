@@ -74,7 +74,7 @@ def test_who_wants_a_slot_waits_for_its_turn() -> None:
 
     assert [type(event) for event in world.want(lead)] == [SlotWanted]
     assert world.want(lead) == []
-    wait = WaitReasons(world.state).why(world.state.tasks[lead[0]])
+    wait = WaitReasons(world.state).wait_of(world.state.tasks[lead[0]])
     assert wait is not None
     assert wait.words == "waits for a free slot to go on"
     assert of_kind(world.succeed(other), AttemptResumed)
@@ -129,8 +129,8 @@ def test_an_attempt_parks_for_what_no_delegation_is_until_its_moment() -> None:
     assert isinstance(parked, AttemptParked)
     assert (parked.why, parked.until_ms) == ("rate_limit", 90_000)
     assert holders(world) == set()
-    waits = WaitReasons(world.state).why(world.state.tasks[bob[0]])
+    waits = WaitReasons(world.state).wait_of(world.state.tasks[bob[0]])
     assert waits is not None
-    assert (waits.why, waits.words, waits.until_ms) == ("moment", "waits for the rate limit of a provider", 90_000)
+    assert (waits.reason, waits.words, waits.until_ms) == ("moment", "waits for the rate limit of a provider", 90_000)
     assert of_kind(world.want(bob), AttemptResumed)
     assert holders(world) == {bob[0]}

@@ -43,9 +43,13 @@ def test_what_waits_says_for_which_process() -> None:
 
     world.order(Submit(request="sum"))
 
-    wait = WaitReasons(world.state).why(world.state.tasks["t3"])
+    wait = WaitReasons(world.state).wait_of(world.state.tasks["t3"])
     assert wait is not None
-    assert (wait.why, wait.words, wait.ids) == ("process", "waits for a process slot of chief: 1 of 1 in use", ("s1",))
+    assert (wait.reason, wait.words, wait.ids) == (
+        "process",
+        "waits for a process slot of chief: 1 of 1 in use",
+        ("s1",),
+    )
 
 
 def test_where_nothing_is_set_the_engine_says_how_many_its_computer_bears() -> None:
@@ -53,7 +57,7 @@ def test_where_nothing_is_set_the_engine_says_how_many_its_computer_bears() -> N
 
     world.order(Submit(request="sum"))
 
-    wait = WaitReasons(world.state).why(world.state.tasks["t4"])
+    wait = WaitReasons(world.state).wait_of(world.state.tasks["t4"])
     assert at_work(world) == ["ada", "bob"]
     assert wait is not None
     assert wait.words == "waits for a process slot: 2 of 2 in use"

@@ -81,7 +81,7 @@ def test_one_that_ends_before_its_next_step_has_ended() -> None:
 
 
 @pytest.mark.parametrize(
-    ("task", "target", "why"),
+    ("task", "target", "reason"),
     [
         ("t1", "eve", "not the work of an agent"),
         ("t9", "eve", "no open run or task"),
@@ -90,10 +90,10 @@ def test_one_that_ends_before_its_next_step_has_ended() -> None:
         ("t3", "bob", "is for bob already"),
     ],
 )
-def test_what_cannot_be_reassigned_is_refused(task: str, target: str, why: str) -> None:
+def test_what_cannot_be_reassigned_is_refused(task: str, target: str, reason: str) -> None:
     world, _ = three()
 
-    assert why in refused(world, Reassign(task=task, agent=target))
+    assert reason in refused(world, Reassign(task=task, agent=target))
 
 
 def test_one_that_has_ended_or_is_cancelled_is_refused() -> None:

@@ -55,15 +55,15 @@ def test_a_roll_back_can_be_rolled_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "why"),
+    ("command", "reason"),
     [
         (Rollback(agent="bob"), "nothing to roll back to"),
         (Rollback(agent="ada", mode="leap"), "no swap mode 'leap'"),
         (Rollback(agent="eve"), "no agent 'eve'"),
     ],
 )
-def test_a_roll_back_that_cannot_be_is_refused_in_a_line(command: Command, why: str) -> None:
-    assert why in refused(swapped(), command)
+def test_a_roll_back_that_cannot_be_is_refused_in_a_line(command: Command, reason: str) -> None:
+    assert reason in refused(swapped(), command)
 
 
 def test_one_that_leaves_is_not_rolled_back() -> None:
@@ -274,7 +274,7 @@ def test_one_that_is_taken_away_leaves_what_runs_and_takes_nothing_new() -> None
 
 
 @pytest.mark.parametrize(
-    ("add", "remove", "why"),
+    ("add", "remove", "reason"),
     [
         ([], ["sumo"], "did you mean sum?"),
         (["sum"], [], "these specialties already"),
@@ -283,8 +283,8 @@ def test_one_that_is_taken_away_leaves_what_runs_and_takes_nothing_new() -> None
         ([" "], [], "not an empty text"),
     ],
 )
-def test_specialties_that_cannot_be_changed_so_are_refused(add: list[str], remove: list[str], why: str) -> None:
-    assert why in refused(swapped(), ChangeCapabilities(agent="ada", add=add, remove=remove))
+def test_specialties_that_cannot_be_changed_so_are_refused(add: list[str], remove: list[str], reason: str) -> None:
+    assert reason in refused(swapped(), ChangeCapabilities(agent="ada", add=add, remove=remove))
 
 
 def test_an_agent_may_be_left_without_any_specialty() -> None:
@@ -307,9 +307,9 @@ def test_one_that_is_at_work_or_waited_for_is_never_let_go() -> None:
     world = team_world(agent("ada"), agent("bob"), max_agents=2)
     submitted(world)
 
-    why = refused(world, AddAgent(spec=agent("dan"), evict=True))
+    reason = refused(world, AddAgent(spec=agent("dan"), evict=True))
 
-    assert "none of them is idle" in why
+    assert "none of them is idle" in reason
 
 
 def test_nobody_goes_while_there_is_room_or_where_it_was_not_asked_for() -> None:

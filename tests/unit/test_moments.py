@@ -70,6 +70,6 @@ def test_who_reads_the_file_in_this_process_keeps_its_locks(database: Path) -> N
 def test_a_pipe_and_a_device_are_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
 
-    for path, why in ((tmp_path / "pipe", "is a pipe"), (Path("/dev/zero"), "is a device")):
-        with pytest.raises(NotOurFile, match=why), open_moment(path):
+    for path, reason in ((tmp_path / "pipe", "is a pipe"), (Path("/dev/zero"), "is a device")):
+        with pytest.raises(NotOurFile, match=reason), open_moment(path):
             pass

@@ -90,4 +90,4 @@ def test_what_cannot_be_used_is_refused_in_one_line(written: str, says: str) -> 
     with pytest.raises(BadPattern) as refused:
         Pattern(written)
 
-    assert says in refused.value.why
+    assert says in refused.value.reason

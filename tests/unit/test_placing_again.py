@@ -97,9 +97,9 @@ def test_where_nobody_is_able_it_waits_and_says_for_what_until_somebody_comes() 
     world.succeed(attempt(world, "ada"))
     waiting = next(task for task in world.state.tasks.values() if task.title == "y")
 
-    wait = WaitReasons(world.state).why(waiting)
+    wait = WaitReasons(world.state).wait_of(waiting)
     assert wait is not None
-    assert (wait.why, wait.words) == ("nobody", "no agent can 'sum'")
+    assert (wait.reason, wait.words) == ("nobody", "no agent can 'sum'")
     one = member(world, "bob")
     world.say(AgentUsable(agent_id=one.id, generation=one.generation))
 
@@ -138,9 +138,9 @@ def test_work_that_teams_share_says_why_none_of_them_begins_it_and_goes_to_the_n
     world.ask(attempt(world, "lead"), "sum", ["x", "y", "z"])
     waiting = next(task for task in world.state.tasks.values() if task.title == "y")
 
-    wait = WaitReasons(world.state).why(waiting)
+    wait = WaitReasons(world.state).wait_of(waiting)
     assert wait is not None
-    assert (wait.why, wait.words) == ("pause", "supervisor left is paused")
+    assert (wait.reason, wait.words) == ("pause", "supervisor left is paused")
     applied(world, Resume(target="right"))
     assert works(world) == ["lead", "right-ada"]
     applied(world, AddAgent(supervisor="right", spec=agent("bob", "sum")))

@@ -111,18 +111,18 @@ def test_an_amount_is_spent_by_the_last_of_it() -> None:
     assert only(spend(world, attempt(world, "ada"), 1), "budget_reached").spent == 1_000
 
 
-@pytest.mark.parametrize("why", ["answer", None])
+@pytest.mark.parametrize("reason", ["answer", None])
 def test_an_attempt_that_waits_stops_for_a_spent_budget_unless_it_waits_for_what_it_asked_of_others(
-    why: str | None,
+    reason: str | None,
 ) -> None:
     limits = Limits(tokens=1_000, then="ask")
     world = team_world(agent("ada", limits=limits, max_concurrency=2), agent("bob"), participants=["ada"])
     submitted(world)
     waiting = attempt(world, "ada")
-    if why is None:
+    if reason is None:
         world.ask(waiting, "bob", ["x"])
     else:
-        world.rest(waiting, why=why)
+        world.rest(waiting, why=reason)
     ada = member(world, "ada")
     assert [*ada.parked] == [waiting[0]]
     world.order(Submit(request="more"))
@@ -130,7 +130,7 @@ def test_an_attempt_that_waits_stops_for_a_spent_budget_unless_it_waits_for_what
 
     event = only(spend(world, other), "budget_reached")
 
-    assert event.stopping == ([other[0]] if why is None else [other[0], waiting[0]])
+    assert event.stopping == ([other[0]] if reason is None else [other[0], waiting[0]])
 
 
 def test_a_step_that_ends_after_the_others_were_asked_to_stop_asks_nobody_again() -> None:

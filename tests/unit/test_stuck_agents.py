@@ -31,7 +31,7 @@ def test_its_status_what_it_does_and_what_waits_for_it_name_the_task_and_the_way
     world = stuck_world()
     ada, counts = member(world, "ada"), make_digest(world.state)
     waiting = next(task for task in world.state.tasks.values() if task.queue is not None)
-    wait = WaitReasons(world.state).why(waiting)
+    wait = WaitReasons(world.state).wait_of(waiting)
     chief = next(iter(world.state.supervisors.values()))
 
     assert ada.status is AgentStatus.BUSY

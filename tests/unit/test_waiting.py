@@ -14,7 +14,7 @@ from tests.world import World, agent, team_world
 
 def waits(world: World, task: Task) -> Wait:
     """Return what a task waits for."""
-    found = WaitReasons(world.state).why(task)
+    found = WaitReasons(world.state).wait_of(task)
     assert found is not None
     return found
 
@@ -35,7 +35,7 @@ def one_hand() -> World:
 def test_a_task_at_work_waits_for_nothing() -> None:
     world = one_hand()
 
-    assert WaitReasons(world.state).why(of_run(world, "r1")) is None
+    assert WaitReasons(world.state).wait_of(of_run(world, "r1")) is None
 
 
 def test_a_task_says_how_many_begin_before_it_and_how_urgent_they_are() -> None:
@@ -46,7 +46,7 @@ def test_a_task_says_how_many_begin_before_it_and_how_urgent_they_are() -> None:
 
     wait = waits(world, of_run(world, last))
 
-    assert (wait.why, wait.ahead, wait.words) == ("turn", 2, "behind 2 of priority 1–2 in ada's queue")
+    assert (wait.reason, wait.ahead, wait.words) == ("turn", 2, "behind 2 of priority 1–2 in ada's queue")
     assert waits(world, of_run(world, "r3")).words == "next in ada's queue"
     assert waits(world, of_run(world, "r5")).ahead == 3
 
@@ -66,7 +66,7 @@ def test_a_task_in_back_off_says_until_when() -> None:
 
     wait = waits(world, of_run(world, "r1"))
 
-    assert (wait.why, wait.words, wait.until_ms) == ("retry", "backing off", of_run(world, "r1").retry_at_ms)
+    assert (wait.reason, wait.words, wait.until_ms) == ("retry", "backing off", of_run(world, "r1").retry_at_ms)
 
 
 def test_a_task_says_which_tasks_and_which_runs_it_comes_after() -> None:
@@ -75,8 +75,8 @@ def test_a_task_says_which_tasks_and_which_runs_it_comes_after() -> None:
     submitted(world, after=["r1"])
     bob = next(task for task in world.state.tasks.values() if task.title == "bob")
 
-    assert (waits(world, bob).why, waits(world, bob).words) == ("tasks", "waits for ada")
-    assert waits(world, of_run(world, "r2")) == Wait(why="runs", words="waits for run r1", ids=("r1",))
+    assert (waits(world, bob).reason, waits(world, bob).words) == ("tasks", "waits for ada")
+    assert waits(world, of_run(world, "r2")) == Wait(reason="runs", words="waits for run r1", ids=("r1",))
 
 
 def test_a_task_whose_delegations_are_open_counts_them_and_one_with_its_answers_waits_for_a_slot() -> None:
@@ -89,7 +89,7 @@ def test_a_task_whose_delegations_are_open_counts_them_and_one_with_its_answers_
     submitted(world)
     world.succeed(attempt(world, "ada"))
 
-    assert waits(world, world.state.tasks[lead[0]]).why == "slot"
+    assert waits(world, world.state.tasks[lead[0]]).reason == "slot"
 
 
 def test_a_pause_is_named_wherever_it_is() -> None:
@@ -101,7 +101,7 @@ def test_a_pause_is_named_wherever_it_is() -> None:
     applied(world, Pause(target="chief"))
     assert waits(world, second).words == "supervisor chief is paused"
     applied(world, Pause(target="r2"))
-    assert waits(world, second) == Wait(why="pause", words="its run is paused", ids=("r2",))
+    assert waits(world, second) == Wait(reason="pause", words="its run is paused", ids=("r2",))
 
 
 def test_an_agent_in_error_says_what_is_wrong() -> None:
@@ -136,10 +136,10 @@ def test_a_full_supervisor_and_a_full_team_say_how_full() -> None:
     submitted(team, supervisor="below")
 
     bob = next(task for task in world.state.tasks.values() if task.title == "x")
-    assert WaitReasons(world.state).why(bob) is None
+    assert WaitReasons(world.state).wait_of(bob) is None
     assert waits(world, of_run(world, "r2")).words == "supervisor chief is full: 1 of 1 at work"
     assert waits(team, of_run(team, "r2")).words == "the team of chief is full: 1 of 1 at work"
-    assert waits(team, of_run(team, "r2")).why == "team"
+    assert waits(team, of_run(team, "r2")).reason == "team"
 
 
 def test_an_urgent_task_says_who_makes_way_and_that_one_says_afterwards_that_it_did() -> None:
@@ -159,19 +159,19 @@ def test_without_an_engine_everything_waits_for_one() -> None:
     second = of_run(world, submitted(world))
     world.say(EngineEnds(reason="test"))
 
-    assert waits(world, second).why == "engine"
+    assert waits(world, second).reason == "engine"
 
 
 def test_of_many_that_wait_each_has_a_place_of_its_own() -> None:
     state = mapped(500, 50).world.state
-    waits_of = WaitReasons(state)
-    told = [waits_of.why(task) for task in state.tasks.values()]
+    reasons = WaitReasons(state)
+    told = [reasons.wait_of(task) for task in state.tasks.values()]
     (queue,) = [queue for queue in state.queues.values() if queue.ready]
 
     places = [wait.ahead for wait in told if wait is not None and wait.ahead is not None]
     assert sorted(places) == list(range(queue.ready))
     ready = [state.tasks[task_id] for task_id in Schedule.of(state).ready(state, queue.key)]
-    assert [wait.ahead for task in ready if (wait := waits_of.why(task)) is not None] == sorted(places)
+    assert [wait.ahead for task in ready if (wait := reasons.wait_of(task)) is not None] == sorted(places)
 
 
 def test_a_changed_priority_changes_the_place_that_is_told() -> None:

@@ -26,10 +26,10 @@ def test_what_waits_for_it_says_what_the_engine_found() -> None:
     world = away_world()
     (task,) = [one for one in world.state.tasks.values() if one.queue is not None]
 
-    wait = WaitReasons(world.state).why(task)
+    wait = WaitReasons(world.state).wait_of(task)
 
     assert wait is not None
-    assert (wait.why, wait.words) == ("agent", f"ada waits: {FOUND}")
+    assert (wait.reason, wait.words) == ("agent", f"ada waits: {FOUND}")
     assert works(world) == []
     assert_legal(world.state)
 

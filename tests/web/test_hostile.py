@@ -132,11 +132,11 @@ async def test_why_a_tab_was_closed_is_told_in_whole_characters_with_its_end(db:
     async with inside(db) as at, visitor(at) as ann:
         await anyio.Path(db).rename(db.with_suffix(".away"))
         async with ann.tab() as tab:
-            code, why = await tab.closed()
+            code, reason = await tab.closed()
     assert code == 4003
-    assert why.startswith(str(db)[:10])
-    assert "…ü" in why
-    assert "team.db does not exist" in why
+    assert reason.startswith(str(db)[:10])
+    assert "…ü" in reason
+    assert "team.db does not exist" in reason
 
 
 @pytest.mark.parametrize("broken", ["executable", "tempdir"])
@@ -332,9 +332,9 @@ async def test_a_defect_that_ends_a_screen_is_told_as_such(
     await planted.write_text(PLANTED)
     monkeypatch.setattr(sys, "executable", await program(tmp_path, planted))
     async with inside(db) as at, visitor(at) as ann, ann.tab(columns=60) as tab:
-        code, why = await tab.closed()
+        code, reason = await tab.closed()
     assert code == 4003
-    assert why == "the dashboard has a defect, the team keeps running: IndexError: list index out of range"
+    assert reason == "the dashboard has a defect, the team keeps running: IndexError: list index out of range"
 
 
 async def test_a_browser_that_does_not_read_loses_its_tab_and_slows_nobody_down(db: Path) -> None:

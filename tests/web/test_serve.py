@@ -162,8 +162,8 @@ async def test_a_tab_that_goes_takes_its_process_along_and_one_too_many_is_told(
             (pid,) = at.children()
             assert os.getpgid(pid) == pid
             async with ann.tab() as second:
-                code, why = await second.closed()
-                assert (code, why.partition(",")[0]) == (4001, "1 tab may be open on this server")
+                code, reason = await second.closed()
+                assert (code, reason.partition(",")[0]) == (4001, "1 tab may be open on this server")
         await at.until_children(0)
         async with ann.tab() as third:
             await third.sees("scout")

@@ -177,9 +177,9 @@ def describe_outcomes(bulk: Bulk, outcomes: Sequence[CommandReport], *, way_back
         at = f"{min(applied):,}" if len(applied) == 1 else f"{min(applied):,}–{max(applied):,}"
         clauses.append(f"✓ {len(applied):,} {bulk.done} at seq {at}")
     if refused:
-        kinds = {_IDS.sub("", reason) for reason in refused}
-        why = refused[0] if len(kinds) == 1 else f"{refused[0]} (and {pluralize(len(kinds) - 1, 'other reason')})"
-        clauses.append(f"{len(refused):,} refused: {why}")
+        kinds = {_IDS.sub("", text) for text in refused}
+        reason = refused[0] if len(kinds) == 1 else f"{refused[0]} (and {pluralize(len(kinds) - 1, 'other reason')})"
+        clauses.append(f"{len(refused):,} refused: {reason}")
     if waiting:
         clauses.append(f"{len(waiting):,} queued; {waiting[0]}")
     tone = "error" if refused else "draining" if waiting else "busy"

@@ -110,7 +110,7 @@ def refusal_of(state: State, agent_ids: Sequence[str]) -> str:
         if len(agent_ids) == 1:
             return "this agent has left the team"
         return f"{pluralize(len(missing_ids), 'agent')} left the team"
-    return next((why for preview in preview_swaps(state, agent_ids, MODES[0]) for why in preview.refusals), "")
+    return next((reason for preview in preview_swaps(state, agent_ids, MODES[0]) for reason in preview.refusals), "")
 
 
 def _count_waiting(state: State, agent_ids: Sequence[str]) -> int:

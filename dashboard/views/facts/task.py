@@ -117,13 +117,13 @@ def _alerts(state: State, task: Task, counts: Digest, live: Mapping[str, str], n
 
 def waiting_reason(state: State, task: Task, counts: Digest, now_ms: int) -> str:
     """Return what a task waits for; empty if it does not wait."""
-    wait = counts.compute_once(WaitReasons, state).why(task)
+    wait = counts.compute_once(WaitReasons, state).wait_of(task)
     if wait is None:
         return ""
     if wait.until_ms is None:
         return wait.words
     left = remaining(wait.until_ms - now_ms)
-    return f"{wait.words} {left}" if wait.why == "retry" else f"{wait.words}, {left} left"
+    return f"{wait.words} {left}" if wait.reason == "retry" else f"{wait.words}, {left} left"
 
 
 def time_taken(task: Task, now_ms: int, *, max_width: int = 1_000) -> str:

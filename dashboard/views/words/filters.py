@@ -136,7 +136,7 @@ class Expression:
         try:
             return self.pattern.is_in(text[:MAX_TEXT_CHARACTERS])
         except BadPattern as bad:
-            raise FilterError(f"/{self.source}/: {bad.why}") from bad
+            raise FilterError(f"/{self.source}/: {bad.reason}") from bad
 
 
 Test: TypeAlias = RequiredWord | KeyedTerm | DurationBound | Expression
@@ -347,7 +347,7 @@ def _compile(source: str) -> Pattern:
     try:
         return Pattern(source, ignore_case=True)
     except BadPattern as bad:
-        raise FilterError(f"/{source}/: {bad.why}") from bad
+        raise FilterError(f"/{source}/: {bad.reason}") from bad
 
 
 def _milliseconds(text: str) -> float:

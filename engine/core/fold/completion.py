@@ -41,10 +41,10 @@ def end(state: State, task: Task, status: TaskStatus, *, error: str | None = Non
         _unblock(state, task)
 
 
-def pass_by(state: State, task: Task, why: str) -> None:
+def pass_by(state: State, task: Task, reason: str) -> None:
     """Skip a task whose place in its graph is gone; the caller rewires the edges."""
     task.passed_by, task.optional = True, False
-    end(state, task, _SKIPPED, error=why, unblock=False)
+    end(state, task, _SKIPPED, error=reason, unblock=False)
 
 
 def forget_task(state: State, task: Task) -> None:

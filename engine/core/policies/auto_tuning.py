@@ -42,7 +42,7 @@ class TuningChange:
     expected: float | None
     """The expected figure; for a reverted change the figure before it."""
     runs: int
-    why: str
+    reason: str
 
 
 def figures_of(runs: Sequence[RunSummary]) -> RunStatistics:
@@ -89,12 +89,17 @@ def _propose_parallel(supervisor: Supervisor, optimize: Optimize, figures: RunSt
     if not is_allowed or figures.speed >= optimize.performance_threshold:
         return None
     expected_ms = figures.median_ms * figures.speed
-    why = (
+    reason = (
         f"of the last {figures.runs} runs, one took {figures.median_ms / 1000:.1f} s, and its longest attempt"
         f" {expected_ms / 1000:.1f} s: in parallel it could take as little"
     )
     return TuningChange(
-        kind="parallel", metric="median_ms", before=figures.median_ms, expected=expected_ms, runs=figures.runs, why=why
+        kind="parallel",
+        metric="median_ms",
+        before=figures.median_ms,
+        expected=expected_ms,
+        runs=figures.runs,
+        reason=reason,
     )
 
 
@@ -102,9 +107,11 @@ def _propose_selection(supervisor: Supervisor, optimize: Optimize, figures: RunS
     is_allowed = optimize.optimize_agent_selection and supervisor.options.balance != "performance"
     if not is_allowed or _was_tried(supervisor, "selection") or figures.success >= optimize.performance_threshold:
         return None
-    why = f"{figures.success:.0%} of the last {figures.runs} runs were done: agents that did well before are preferred"
+    reason = (
+        f"{figures.success:.0%} of the last {figures.runs} runs were done: agents that did well before are preferred"
+    )
     return TuningChange(
-        kind="selection", metric="success", before=figures.success, expected=None, runs=figures.runs, why=why
+        kind="selection", metric="success", before=figures.success, expected=None, runs=figures.runs, reason=reason
     )
 
 
@@ -126,7 +133,7 @@ def _propose_revert(supervisor: Supervisor, figures: RunStatistics) -> TuningCha
         before=before,
         expected=was,
         runs=figures.runs,
-        why=f"{comparison} over {figures.runs} runs",
+        reason=f"{comparison} over {figures.runs} runs",
     )
 
 

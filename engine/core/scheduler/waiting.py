@@ -17,7 +17,7 @@ from engine.core.scheduler import Schedule
 from engine.core.scheduler.free import exhausted_process_limit
 from engine.core.state import Agent, ParkedFor, Queue, Run, State, Supervisor, Task, TaskStatus, timer_id
 
-Why: TypeAlias = Literal[
+WaitReason: TypeAlias = Literal[
     "engine",
     "doubt",
     "person",
@@ -56,7 +56,7 @@ WAITS_FOR: dict[ParkedFor, str] = {
 class Wait:
     """The reason why a task waits."""
 
-    why: Why
+    reason: WaitReason
     words: str
     """One short sentence, without the due time (`until_ms`)."""
     ids: tuple[str, ...] = ()
@@ -93,12 +93,14 @@ class WaitReasons:
         self._places: dict[str, dict[str, _Place]] = {}
         self._closed: dict[str, Wait | None] = {}
 
-    def why(self, task: Task) -> Wait | None:
+    def wait_of(self, task: Task) -> Wait | None:
         """Return why `task` waits; None if it does not."""
         status = task.status
         if status is TaskStatus.IN_DOUBT:
             ids = () if task.escalation_id is None else (task.escalation_id,)
-            return Wait(why="doubt", words=f"in doubt: did the tool run? a person is asked ({', '.join(ids)})", ids=ids)
+            return Wait(
+                reason="doubt", words=f"in doubt: did the tool run? a person is asked ({', '.join(ids)})", ids=ids
+            )
         if status is TaskStatus.RUNNING:
             return _why_parked(self._state, task)
         if status not in (TaskStatus.WAITING, TaskStatus.RETRYING, TaskStatus.PREEMPTED):
@@ -109,24 +111,24 @@ class WaitReasons:
         """Return why a task is not ready."""
         # First: without an engine, no answer and no timer takes effect.
         if run.suspended:
-            return Wait(why="engine", words="its run is suspended: no engine")
+            return Wait(reason="engine", words="its run is suspended: no engine")
         if task.escalation_id is not None:
-            return Wait(why="person", words=f"a person is asked ({task.escalation_id})", ids=(task.escalation_id,))
+            return Wait(reason="person", words=f"a person is asked ({task.escalation_id})", ids=(task.escalation_id,))
         if task.status is TaskStatus.RETRYING and task.retry_at_ms is not None:
-            return Wait(why="retry", words="backing off", until_ms=task.retry_at_ms)
+            return Wait(reason="retry", words="backing off", until_ms=task.retry_at_ms)
         if run.paused:
-            return Wait(why="pause", words="its run is paused", ids=(run.id,))
+            return Wait(reason="pause", words="its run is paused", ids=(run.id,))
         if task.held_back:
-            return Wait(why="budget", words="its budget is spent, and a person is asked")
+            return Wait(reason="budget", words="its budget is spent, and a person is asked")
         if run.after:
-            return Wait(why="runs", words=f"waits for {_summarize_names(run.after, 'run')}", ids=tuple(run.after))
+            return Wait(reason="runs", words=f"waits for {_summarize_names(run.after, 'run')}", ids=tuple(run.after))
         return self._why_blocked(task) if task.blockers else None
 
     def _why_blocked(self, task: Task) -> Wait:
         before = (self._state.tasks[task_id] for task_id in task.after)
         awaited = [predecessor for predecessor in before if not predecessor.ended]
         words = f"waits for {_summarize_names([predecessor.title for predecessor in awaited])}"
-        return Wait(why="tasks", words=words, ids=tuple(predecessor.id for predecessor in awaited))
+        return Wait(reason="tasks", words=words, ids=tuple(predecessor.id for predecessor in awaited))
 
     def _why_queued(self, task: Task) -> Wait | None:
         """Return why a ready task has not begun."""
@@ -148,7 +150,7 @@ class WaitReasons:
         ids = () if task.taking is None else (task.taking,)
         if task.taking is not None:
             words = f"{prefix}{self._state.tasks[task.taking].title} makes way for it"
-        return Wait(why="turn", words=words, ids=ids, ahead=ahead, preempted=preempted)
+        return Wait(reason="turn", words=words, ids=ids, ahead=ahead, preempted=preempted)
 
     def _place(self, queue: Queue, task_id: str) -> _Place | None:
         places = self._places.get(queue.key)
@@ -172,17 +174,17 @@ def _why_parked(state: State, task: Task) -> Wait | None:
     if attempt is None or not attempt.parked:
         return None
     if attempt.wants_slot or (attempt.owed and not attempt.waits):
-        return Wait(why="slot", words="waits for a free slot to go on")
+        return Wait(reason="slot", words="waits for a free slot to go on")
     if attempt.parked_for is not None:
         question_ids = tuple(task.asks.values())
         words = f"waits for {WAITS_FOR[attempt.parked_for]}" + (f" ({', '.join(question_ids)})" if question_ids else "")
         if not question_ids:
-            return Wait(why="moment", words=words, until_ms=attempt.until_ms)
+            return Wait(reason="moment", words=words, until_ms=attempt.until_ms)
         questions = (state.escalations[question_id] for question_id in question_ids)
         due_times = [question.due_ms for question in questions if question.due_ms is not None]
-        return Wait(why="person", words=words, ids=question_ids, until_ms=min(due_times, default=None))
+        return Wait(reason="person", words=words, ids=question_ids, until_ms=min(due_times, default=None))
     awaited = sum(task.calls[key].open for key in attempt.waits)
-    return Wait(why="calls", words=f"waits for {pluralize(awaited, 'delegated task')}")
+    return Wait(reason="calls", words=f"waits for {pluralize(awaited, 'delegated task')}")
 
 
 def _why_closed(state: State, queue: Queue) -> Wait | None:
@@ -192,14 +194,14 @@ def _why_closed(state: State, queue: Queue) -> Wait | None:
     if not agents:
         capability = capability_of(queue.key)
         if is_for_named_members(queue.key):
-            return Wait(why="nobody", words=f"none of {', '.join(member_names_in(capability))} is there")
-        return Wait(why="nobody", words=f"no agent can {capability!r}" if capability else "no agent can do it")
+            return Wait(reason="nobody", words=f"none of {', '.join(member_names_in(capability))} is there")
+        return Wait(reason="nobody", words=f"no agent can {capability!r}" if capability else "no agent can do it")
     lineage = list(lineage_of(state, supervisor))
     if (pause := _why_paused(lineage)) is not None:
         return pause
     spent = next((supervisor for supervisor in lineage if supervisor.held or supervisor.exhausted is not None), None)
     if spent is not None:
-        return Wait(why="budget", words=f"the budget of {spent.name} is spent", ids=(spent.id,))
+        return Wait(reason="budget", words=f"the budget of {spent.name} is spent", ids=(spent.id,))
     is_open = Schedule.of(state).is_open(state, queue.key)
     if is_shared(queue.key) and not is_open:
         return _why_no_agent_works(state, agents) or _why_no_team_can_begin(state, agents, supervisor)
@@ -212,7 +214,7 @@ def _why_paused(supervisors: Sequence[Supervisor]) -> Wait | None:
     paused = next((supervisor for supervisor in supervisors if supervisor.paused), None)
     if paused is None:
         return None
-    return Wait(why="pause", words=f"supervisor {paused.name} is paused", ids=(paused.id,))
+    return Wait(reason="pause", words=f"supervisor {paused.name} is paused", ids=(paused.id,))
 
 
 def _why_no_process(state: State, agents: Sequence[Agent]) -> Wait | None:
@@ -225,7 +227,7 @@ def _why_no_process(state: State, agents: Sequence[Agent]) -> Wait | None:
     assert limit is not None
     suffix, ids = ("", ()) if limit.owner is None else (f" of {limit.owner.name}", (limit.owner.id,))
     words = f"waits for a process slot{suffix}: {limit.used} of {limit.max_processes} in use"
-    return Wait(why="process", words=words, ids=ids)
+    return Wait(reason="process", words=words, ids=ids)
 
 
 def _why_no_team_can_begin(state: State, agents: Sequence[Agent], anchor: Supervisor) -> Wait | None:
@@ -257,27 +259,27 @@ def _why_no_agent_works(state: State, agents: Sequence[Agent]) -> Wait | None:
     if first is None or len(agents) == 1:
         return first
     words = f"none of {len(agents):,} agents takes tasks: {first.words}"
-    return Wait(why=first.why, words=words, ids=tuple(agent.id for agent in agents), until_ms=first.until_ms)
+    return Wait(reason=first.reason, words=words, ids=tuple(agent.id for agent in agents), until_ms=first.until_ms)
 
 
 def _why_agent_refuses(state: State, agent: Agent) -> Wait | None:
     ids = (agent.id,)
     if agent.error is not None:
-        return Wait(why="agent", words=f"{agent.name} is in error: {agent.error}", ids=ids)
+        return Wait(reason="agent", words=f"{agent.name} is in error: {agent.error}", ids=ids)
     if agent.removing is not None and agent.removing != "drain":
-        return Wait(why="agent", words=f"{agent.name} is leaving", ids=ids)
+        return Wait(reason="agent", words=f"{agent.name} is leaving", ids=ids)
     if agent.away:
-        return Wait(why="agent", words=f"{agent.name} waits: {why_away(agent)}", ids=ids)
+        return Wait(reason="agent", words=f"{agent.name} waits: {why_away(agent)}", ids=ids)
     if agent.paused:
-        return Wait(why="pause", words=f"{agent.name} is paused", ids=ids)
+        return Wait(reason="pause", words=f"{agent.name} is paused", ids=ids)
     if agent.exhausted is not None or agent.held:
-        return Wait(why="budget", words=f"the budget of {agent.name} is spent", ids=ids)
+        return Wait(reason="budget", words=f"the budget of {agent.name} is spent", ids=ids)
     if agent.is_shut:
         timer = state.timers.get(timer_id("circuit", agent.id))
         until_ms = None if timer is None else timer.due_ms
-        return Wait(why="circuit", words=f"the circuit of {agent.name} is open", ids=ids, until_ms=until_ms)
+        return Wait(reason="circuit", words=f"the circuit of {agent.name} is open", ids=ids, until_ms=until_ms)
     if agent.is_stuck:
-        return Wait(why="agent", words=f"{agent.name} waits: {describe_stuck_slots(agent)}", ids=ids)
+        return Wait(reason="agent", words=f"{agent.name} waits: {describe_stuck_slots(agent)}", ids=ids)
     return None
 
 
@@ -296,13 +298,13 @@ def _why_full(state: State, supervisors: Sequence[Supervisor]) -> Wait | None:
     running = slots[own.id].running
     if running >= own.max_parallel:
         words = f"supervisor {own.name} is full: {running} of {own.max_parallel} at work"
-        return Wait(why="supervisor", words=words, ids=(own.id,))
+        return Wait(reason="supervisor", words=words, ids=(own.id,))
     for supervisor in supervisors:
         max_total = supervisor.options.max_total
         total = slots[supervisor.id].total
         if max_total is not None and total >= max_total:
             words = f"the team of {supervisor.name} is full: {total} of {max_total} at work"
-            return Wait(why="team", words=words, ids=(supervisor.id,))
+            return Wait(reason="team", words=words, ids=(supervisor.id,))
     return None
 
 

@@ -85,10 +85,10 @@ class Conditional:
         first = next((node for node, role in nodes.roles.items() if role == "first"), None)
         if not branch_numbers:
             failed = verdict.said.get("failed")
-            why = "no guard holds" + (f", and {failed}" if failed else "")
-            return Growth(skipped=skipped, wiring=Wiring(outcome=first), why=why, failed=why if failed else None)
-        why = str(verdict.said.get("said") or "it holds")
-        return Growth(skipped=skipped, wiring=Wiring(outcome=outcome), why=why)
+            reason = "no guard holds" + (f", and {failed}" if failed else "")
+            return Growth(skipped=skipped, wiring=Wiring(outcome=first), why=reason, failed=reason if failed else None)
+        reason = str(verdict.said.get("said") or "it holds")
+        return Growth(skipped=skipped, wiring=Wiring(outcome=outcome), why=reason)
 
 
 def _find_first(nodes: Nodes, followers: Sequence[str]) -> str:

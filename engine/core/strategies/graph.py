@@ -69,9 +69,9 @@ class DrawnGraph:
     def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
         """Skip the node if its guard does not hold."""
         name = verdict.role.partition(":")[2]
-        why = str(verdict.said.get("said") or "")
+        reason = str(verdict.said.get("said") or "")
         if verdict.said.get("holds"):
-            return Growth(why=f"{name} goes on: {why}")
+            return Growth(why=f"{name} goes on: {reason}")
         skipped = [node for node in nodes.unstarted if nodes.roles.get(node) == f"node:{name}"]
         return Growth(skipped=skipped, why=f"{name} is left out: its guard does not hold")
 

@@ -62,8 +62,8 @@ class IterativeRefinement:
         if number >= _rounds(nodes.settings) or not remaining or author not in nodes.cast:
             best = max(drafts.items(), key=lambda pair: _score(scored if pair[1] == draft else pair[0]))[1]
             last = f"the last of {self.name}, because {missing}" if number < _rounds(nodes.settings) else "the last"
-            why = f"{score_text} in round {number}, {last}: the best draft is taken"
-            return Growth(wiring=Wiring(roles={draft: scored}, outcome=best), why=why)
+            reason = f"{score_text} in round {number}, {last}: the best draft is taken"
+            return Growth(wiring=Wiring(roles={draft: scored}, outcome=best), why=reason)
         layout = Layout(nodes, {**nodes.settings, "critics": [*remaining]}, anew=True)
         layout.wiring.roles[draft] = scored
         reviews = [node for node, role in nodes.roles.items() if role.startswith(f"critic:{number}:")]

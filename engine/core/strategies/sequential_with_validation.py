@@ -66,9 +66,9 @@ class SequentialWithValidation:
         returns = settings["returns"]
         missing = nodes.gone([worker, validator])
         if missing or not isinstance(returns, int) or number >= min(returns, MAX_RETURNS):
-            why = f"not approved by {validator} after {number} returns{reasons}"
-            why = f"{self.name} cannot send it back, because {missing} ({why})" if missing else why
-            return Growth(why=why, failed=None if settings["otherwise"] == "accept" else why)
+            reason = f"not approved by {validator} after {number} returns{reasons}"
+            reason = f"{self.name} cannot send it back, because {missing} ({reason})" if missing else reason
+            return Growth(why=reason, failed=None if settings["otherwise"] == "accept" else reason)
         by_role = {role: node for node, role in nodes.roles.items()}
         sees = [by_role[role] for role in (f"work:{number}", f"validator:{number}") if role in by_role]
         layout = Layout(nodes, settings, anew=True)

@@ -117,8 +117,11 @@ def attempts_are_really_at_work(world: ObservedWorld) -> str | None:
 def whatever_can_move_has_moved(world: ObservedWorld) -> str | None:
     """No deadlock: when nothing is at work and nothing is paused, no waiting task could begin."""
     for task in world.state.tasks.values():
-        if not (task.ended or task.blockers or task.open) and (why := _deadlock_reason(world.state, task)) is not None:
-            return f"{task.id} ({task.kind}, {task.status}) is permanently blocked: {why}"
+        if (
+            not (task.ended or task.blockers or task.open)
+            and (reason := _deadlock_reason(world.state, task)) is not None
+        ):
+            return f"{task.id} ({task.kind}, {task.status}) is permanently blocked: {reason}"
     return None
 
 

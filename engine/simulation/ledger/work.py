@@ -303,10 +303,10 @@ class JobLedger(Ledger):
         job.steers = {}
         self.withdraw(None, task_id)
 
-    def pass_by(self, task_id: str, at_ms: int, why: str) -> None:
+    def pass_by(self, task_id: str, at_ms: int, reason: str) -> None:
         """Skip a task that was removed from its graph."""
         self.jobs[task_id].passed_by, self.jobs[task_id].optional = True, False
-        self.end(task_id, TaskStatus.SKIPPED, at_ms, why)
+        self.end(task_id, TaskStatus.SKIPPED, at_ms, reason)
 
     def ask_to_stop(self, task_ids: list[str], reason: str) -> None:
         """Note why attempts were asked to stop."""

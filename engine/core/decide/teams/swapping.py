@@ -209,7 +209,7 @@ def _rollback(state: State, command: Rollback, agent: Agent, ctx: DecisionContex
             f"the code of {agent.name} before g{agent.generation} is gone: only its files had changed, and those of "
             "then are not kept; restore them, then run: quarterdeck up TEAM"
         )
-    event = rollback_event(state, agent, to, mode=mode, why="asked for")
+    event = rollback_event(state, agent, to, mode=mode, reason="asked for")
     return Decided(
         events=[event, *queue_takeovers(state, agent, event.queues)],
         summary=f"rolled {agent.name} back to the spec before, as g{event.generation}{_code_note(state, agent, event)}",
@@ -235,7 +235,7 @@ def _code_note(state: State, agent: Agent, event: SwapRolledBack) -> str:
 
 
 def rollback_event(
-    state: State, agent: Agent, to: str | None, *, mode: SwapMode, why: str, by_itself: bool = False
+    state: State, agent: Agent, to: str | None, *, mode: SwapMode, reason: str, by_itself: bool = False
 ) -> SwapRolledBack:
     """Return the event that gives `agent` the earlier spec with content hash `to`, which must exist."""
     assert to is not None
@@ -245,7 +245,7 @@ def rollback_event(
         generation=agent.generation + 1,
         spec=spec,
         mode=mode,
-        why=why,
+        why=reason,
         by_itself=by_itself,
         queues=able_queues_for(state, agent.supervisor_id, spec, agent.name),
     )
@@ -258,8 +258,8 @@ def check_generation(state: State, followup: CheckGeneration, ctx: DecisionConte
         return []
     probation = agent.probation
     if probation is not None and probation.failed >= probation.failures and can_roll_back(state, agent):
-        why = f"{probation.failed} of its first {probation.ended} attempts failed"
-        event = rollback_event(state, agent, agent.previous, mode=probation.mode, why=why, by_itself=True)
+        reason = f"{probation.failed} of its first {probation.ended} attempts failed"
+        event = rollback_event(state, agent, agent.previous, mode=probation.mode, reason=reason, by_itself=True)
         return [event, *queue_takeovers(state, agent, event.queues)]
     if agent.generation > agent.drained and not agent.draining:
         return [SwapDrained(agent_id=agent.id, generation=agent.generation)]
@@ -314,7 +314,7 @@ def agent_unusable(state: State, signal: AgentUnusable, ctx: DecisionContext) ->
     if agent.generation != signal.generation:
         return []
     if agent.proven < agent.generation and can_roll_back(state, agent):
-        return [rollback_event(state, agent, agent.previous, mode="migrate", why=signal.error, by_itself=True)]
+        return [rollback_event(state, agent, agent.previous, mode="migrate", reason=signal.error, by_itself=True)]
     return [AgentBroke(agent_id=agent.id, error=signal.error)]
 
 

@@ -167,7 +167,7 @@ def tune(state: State, followup: Tune, ctx: DecisionContext) -> list[Event]:
         runs=change.runs,
         success=figures.success,
         median_ms=figures.median_ms,
-        why=change.why,
+        why=change.reason,
     )
     return [event, *change_events]
 

@@ -21,8 +21,8 @@ def why_not_able(state: State, agent: Agent) -> str | None:
         return f"may spend no more: {agent.exhausted}"
     if agent.is_shut:
         return "keeps failing, and its circuit is open"
-    why = why_team_is_not_able(state, state.supervisors[agent.supervisor_id])
-    return None if why is None else f"cannot work: {why}"
+    reason = why_team_is_not_able(state, state.supervisors[agent.supervisor_id])
+    return None if reason is None else f"cannot work: {reason}"
 
 
 def is_able(state: State, agent: Agent) -> bool:

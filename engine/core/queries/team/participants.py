@@ -60,25 +60,25 @@ def cast_for(
     """
     member_ids = members_in(state, supervisor)
     _check_not_empty(supervisor, member_ids)
-    why = "all members in declared order"
+    reason = "all members in declared order"
     if supervisor.participants is not None:
         by_name = {member_name(state, member_id): member_id for member_id in member_ids}
         member_ids = [by_name[name] for name in supervisor.participants if name in by_name]
-        why = "the participants that are declared"
+        reason = "the participants that are declared"
     mode, category_key = supervisor.mode, None
     if supervisor.options.strategies:
         category_key, category_reason = _strategy_key(state, supervisor, member_ids, text, category)
         mode = supervisor.options.strategies[category_key] if category_key is not None else mode
-        why = f"{category_reason}; {why}"
+        reason = f"{category_reason}; {reason}"
     settings = settings_for(mode, supervisor.options.settings, supervisor.mode)
     if category_key is not None:
         member_ids, choice_reason = _members_of_category(state, member_ids, category_key, settings)
-        why = f"{why}; {choice_reason}" if choice_reason else why
+        reason = f"{reason}; {choice_reason}" if choice_reason else reason
     if supervisor.auto_discover and category_key is None:
-        member_ids, why = _discover_members(state, supervisor, member_ids, text, before)
+        member_ids, reason = _discover_members(state, supervisor, member_ids, text, before)
     if mode == "delegate":
         member_ids, choice_reason = _choose_lead(state, supervisor, member_ids, settings, text, before)
-        why = f"{why}; {choice_reason}"
+        reason = f"{reason}; {choice_reason}"
     aggregator = aggregator_of(state, supervisor, mode=mode, settings=settings, member_ids=member_ids)
     if aggregator is not None:
         member_ids = [member_id for member_id in member_ids if member_id != aggregator] or [aggregator]
@@ -87,7 +87,7 @@ def cast_for(
     return Cast(
         members=member_ids,
         aggregator=aggregator,
-        explanation=why,
+        explanation=reason,
         mode=mode,
         settings=settings,
         category=category_key or category,
@@ -214,8 +214,8 @@ def _choose_lead(
         return [member_by_agent[choice.matches[0].id]], choice.explanation
     if len(member_ids) == 1:
         return member_ids, "the only one"
-    fallback, why = _fallback_members(state, supervisor, member_ids, text, before, choice.nearest)
-    return fallback[:1], why
+    fallback, reason = _fallback_members(state, supervisor, member_ids, text, before, choice.nearest)
+    return fallback[:1], reason
 
 
 def lead_of(state: State, supervisor: Supervisor, name: str) -> str:

@@ -55,9 +55,9 @@ def why_not_available(state: State, member: Agent | Supervisor) -> str | None:
         return "is away" if member.away else why_not_able(state, member)
     if member.leaving is not None:
         return "is being removed"
-    why = why_team_is_not_able(state, member)
-    if why is not None:
-        return f"cannot work: {why}"
+    reason = why_team_is_not_able(state, member)
+    if reason is not None:
+        return f"cannot work: {reason}"
     return None if has_able_agent(state, member) else "has no member that is able to work"
 
 
