@@ -119,7 +119,8 @@ def to_store_error(error: Exception, path: Path | None, *, disposable: bool = Fa
         return DiskFull(target) if path is None or is_disk_full(path) else DiskFailed(target)
     if primary in _CORRUPTION_CODES:
         return CorruptFile(target, str(error), disposable=disposable)
-    if isinstance(error, UnicodeDecodeError):
+    # For the text of a row, `sqlite3` raises an error of its own, which has no code.
+    if isinstance(error, UnicodeDecodeError) or str(error).startswith("Could not decode to UTF-8"):
         return CorruptFile(target, "it contains invalid UTF-8", disposable=disposable)
     if primary in _BUSY_CODES:
         return StoreBusy(None, None, target)

@@ -411,6 +411,18 @@ async def test_a_damaged_inbox_is_named_and_a_damaged_live_file_is_made_again(tm
     await opened(path)
 
 
+async def test_a_live_file_with_a_text_that_is_no_utf_8_is_made_again(tmp_path: Path) -> None:
+    await opened(tmp_path / "team.db")
+    live = tmp_path / "team.db-live"
+    content = live.read_bytes()
+    for word in (b"boot_id TEXT", b"file_id"):  # in the schema, and in a row
+        assert word in content
+        live.write_bytes(content.replace(word, b"\xff" + word[1:]))
+        await opened(tmp_path / "team.db")
+
+        assert b"\xff" + word[1:] not in live.read_bytes()
+
+
 async def test_rubbish_in_lock_and_heartbeat_only_hides_who_and_when(tmp_path: Path) -> None:
     path = tmp_path / "team.db"
     async with open_store(path):
