@@ -101,10 +101,10 @@ class Playback:
         if self._open_past().state.seq < self._live_seq:
             self.by_events(1)
 
-    def to_mark(self, by: int, otherwise: Callable[[], None]) -> None:
-        """Go to the next mark, or to the previous one if `by` is negative; call `otherwise` if there is none."""
+    def to_mark(self, by: int, fallback: Callable[[], None]) -> None:
+        """Go to the next mark, or to the previous one if `by` is negative; call `fallback` if there is none."""
         self._reset()
-        self._fallback = otherwise
+        self._fallback = fallback
         self._open_past().to_mark(by)
 
     def begin(self, live: State) -> None:

@@ -342,9 +342,9 @@ def needs_assignment(state: State, *, path: str, folder: str, references: Sequen
     return bool(references or state.trusted) or str(Path(path).parent) != folder
 
 
-def code_folder(state: State, otherwise: Path) -> Path:
+def code_folder(state: State, default: Path) -> Path:
     """Return the folder of a team's own code: that of its team file, else the folder where its engine was started."""
-    return Path(state.team.path).parent if state.team is not None else otherwise
+    return Path(state.team.path).parent if state.team is not None else default
 
 
 def needs_trust(allowed: TrustList, references: Sequence[str], state: State, db: Path | None) -> list[str]:

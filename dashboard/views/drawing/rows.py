@@ -246,12 +246,14 @@ OFFER = "  "
 """Marks a line of an empty table as an offer, such as `n  gives it one`, which a viewer does not see."""
 
 
-def empty_message(needle: str, noun: str, *otherwise: str) -> tuple[str, ...]:
-    """Return the text of an empty table: the error of its filter, that nothing matches, or `otherwise`."""
+def empty_message(needle: str, noun: str, *default_lines: str) -> tuple[str, ...]:
+    """Return the text of an empty table: the error of its filter, that nothing matches, or `default_lines`."""
     row_filter = parse_partial_filter(needle)
     if row_filter.fault:
         return (row_filter.fault, "esc shows all")
-    return (f"{f'no {noun}' if noun else 'nothing'} matches {needle!r}", "esc shows all") if row_filter else otherwise
+    return (
+        (f"{f'no {noun}' if noun else 'nothing'} matches {needle!r}", "esc shows all") if row_filter else default_lines
+    )
 
 
 class Choice(NamedTuple):

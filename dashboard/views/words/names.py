@@ -139,10 +139,10 @@ def without_title(error: str, title: str) -> str:
     return error.removeprefix(f"{title}: ")
 
 
-def value_text(value: StoredValue, otherwise: str) -> str:
-    """Return a value of the state on one line; `otherwise` if only the journal has it."""
+def value_text(value: StoredValue, default: str) -> str:
+    """Return a value of the state on one line; `default` if only the journal has it."""
     if isinstance(value, TextRef):
-        return otherwise
+        return default
     return "" if value is None else " ".join(str(value).split())
 
 

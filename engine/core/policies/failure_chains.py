@@ -13,9 +13,9 @@ MODEL_POLICIES: Sequence[FailurePolicy] = (Retry(3),)
 def chain_of_agent(state: State, agent: Agent) -> Sequence[FailurePolicy]:
     """Return the failure policies of an agent: of its spec, else of the nearest supervisor that sets any."""
     spec = state.spec_of(agent)
-    otherwise = MODEL_POLICIES if spec.is_played_by_model else ()
+    default = MODEL_POLICIES if spec.is_played_by_model else ()
     supervisor = state.supervisors[agent.supervisor_id]
-    policies: Sequence[FailurePolicy] = spec.on_failure or inherited_option(state, supervisor, "on_failure", otherwise)
+    policies: Sequence[FailurePolicy] = spec.on_failure or inherited_option(state, supervisor, "on_failure", default)
     return policies
 
 

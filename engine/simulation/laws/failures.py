@@ -88,9 +88,9 @@ def chain_of(ledger: ShadowLedger, job: Job) -> Sequence[FailurePolicy]:
     for agent_id in (*ledger.failures.policy_use_of(job.id).failed_on, job.agent_id, job.worker_id):
         agent = ledger.team.agents.get(agent_id or "")
         if agent is not None:
-            otherwise = _MODEL_CHAIN if agent.spec.is_played_by_model else ()
+            default = _MODEL_CHAIN if agent.spec.is_played_by_model else ()
             policies: Sequence[FailurePolicy] = agent.spec.on_failure or ledger.team.inherited_option(
-                agent.supervisor_id, "on_failure", otherwise
+                agent.supervisor_id, "on_failure", default
             )
             return policies
     return ()

@@ -191,10 +191,10 @@ def check_name_free(state: State, supervisor: Supervisor, name: str) -> None:
         raise DuplicateName(name, f"supervisor {supervisor.name!r}")
 
 
-def refuse_unless(condition: bool, otherwise: str) -> None:
-    """Raise `Refused(otherwise)` unless the condition holds."""
+def refuse_unless(condition: bool, reason: str) -> None:
+    """Raise `Refused(reason)` unless the condition holds."""
     if not condition:
-        raise Refused(otherwise)
+        raise Refused(reason)
 
 
 def find_evictable(state: State, supervisor: Supervisor, *, evict: bool) -> Agent | None:
