@@ -69,7 +69,7 @@ def demo(
         db.parent.mkdir(exist_ok=True, mode=0o700)
     check_database(db)
     opens_dashboard = not (detach or no_dashboard or settings.json or output is not None) and has_terminal()
-    launched = _launched(db, source_folder, stdlib=stdlib, model=model, looking=opens_dashboard)
+    launched = _launch_crew(db, source_folder, stdlib=stdlib, model=model, looking=opens_dashboard)
     try:
         run_id = _run_to_watch(launched, looking=opens_dashboard)
     except KeyboardInterrupt:  # before there is a screen that could ask
@@ -141,7 +141,7 @@ def _folder(path: Path | None, *, stdlib: bool) -> tuple[Path, str]:
     return folder, f"{folder.name.encode('ascii', 'ignore').decode()[:100] or 'root'}-{path_digest(folder)}"
 
 
-def _launched(db: Path, folder: Path, *, stdlib: bool, model: str | None, looking: bool) -> Launched:
+def _launch_crew(db: Path, folder: Path, *, stdlib: bool, model: str | None, looking: bool) -> Launched:
     """Bring the crew up on a folder; the copy of the library is made first, where an engine does not use it yet."""
     if stdlib and not is_alive(db):
         # Comes with the crew's workers, which only the making of this folder needs here.

@@ -28,9 +28,9 @@ class Background:
         self._app, self._path, self._feed, self._messages = app, path, feed, messages
 
     def read(
-        self, work: Callable[[Reader], T], receive: Callable[[T], None], *, failed: Callable[[], None] = do_nothing
+        self, work: Callable[[Reader], T], receive: Callable[[T], None], *, on_failure: Callable[[], None] = do_nothing
     ) -> None:
-        """Read the file in a thread, then call `receive` with the result; if it cannot be read, call `failed`."""
+        """Read the file in a thread, then call `receive` with the result; if it cannot be read, call `on_failure`."""
 
         def reading() -> T:
             with Reader(self._path) as reader:
@@ -39,14 +39,18 @@ class Background:
 
         # The banner shows the feed's trouble; pages that read again need not repeat it.
         self.run_in_thread(
-            reading, receive, (StoreError, CoreError), failed=failed, is_said=lambda: self._feed.trouble is not None
+            reading,
+            receive,
+            (StoreError, CoreError),
+            on_failure=on_failure,
+            is_said=lambda: self._feed.trouble is not None,
         )
 
     def read_state(
-        self, seq: int, receive: Callable[[State], None], *, failed: Callable[[], None] = do_nothing
+        self, seq: int, receive: Callable[[State], None], *, on_failure: Callable[[], None] = do_nothing
     ) -> None:
         """Fold the state after an event in a thread; otherwise as `read`."""
-        self.read(lambda reader: fold_from(reader, seq), receive, failed=failed)
+        self.read(lambda reader: fold_from(reader, seq), receive, on_failure=on_failure)
 
     def run_in_thread(
         self,
@@ -55,15 +59,15 @@ class Background:
         errors: tuple[type[Exception], ...],
         prefix: str = "",
         *,
-        failed: Callable[[], None] = do_nothing,
+        on_failure: Callable[[], None] = do_nothing,
         is_said: Callable[[], bool] = lambda: False,
     ) -> None:
         """Run `work` in a thread, then call `receive` with its result in the drawing thread.
 
         Args:
-            errors: Exceptions that are shown as a message; then `failed` is called.
+            errors: Exceptions that are shown as a message; then `on_failure` is called.
             prefix: Start of the message.
-            failed: Called after an error, in a thread-safe way.
+            on_failure: Called after an error, in a thread-safe way.
             is_said: Whether the error is visible already, so that no message is needed.
         """
 
@@ -74,7 +78,7 @@ class Background:
             except errors as error:
                 if not is_said():
                     self._app.call_from_thread(self._messages.say, f"{prefix}{error}", "error")
-                self._app.call_from_thread(failed)
+                self._app.call_from_thread(on_failure)
             else:
                 self._app.call_from_thread(receive, result)
 

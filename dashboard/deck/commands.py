@@ -49,9 +49,9 @@ class Commands:
         command: Command | None,
         receive: "Callable[[CommandReply], None] | None" = None,
         *,
-        failed: Callable[[], None] = do_nothing,
+        on_failure: Callable[[], None] = do_nothing,
     ) -> None:
-        """Send a command, show its outcome and pass it to `receive`; if it cannot be sent, call `failed`."""
+        """Send a command, show its outcome and pass it to `receive`; if it cannot be sent, call `on_failure`."""
         if command is not None and self._access.can_write():
             self._messages.say(f"… {command.type.replace('_', ' ')}", "muted")
 
@@ -61,7 +61,7 @@ class Commands:
                     receive(outcome)
 
             self._background.run_in_thread(
-                partial(self._perform, command), announce, (StoreError, CoreError), "not sent: ", failed=failed
+                partial(self._perform, command), announce, (StoreError, CoreError), "not sent: ", on_failure=on_failure
             )
 
     def _client(self) -> "Client":
@@ -104,13 +104,17 @@ class Commands:
         some = f", the newest {len(newest):,} can be undone" if len(newest) < len(done) else ""
         return some + fill_keys(REDO_HINT if undone else UNDO_HINT)
 
-    def send_all(self, bulk: Bulk, commands: Sequence[Command], *, failed: Callable[[], None] = do_nothing) -> None:
-        """Send several commands and show their outcomes in one line; if they cannot be sent, call `failed`."""
+    def send_all(self, bulk: Bulk, commands: Sequence[Command], *, on_failure: Callable[[], None] = do_nothing) -> None:
+        """Send several commands and show their outcomes in one line; if they cannot be sent, call `on_failure`."""
         if commands and self._access.can_write():
             self._messages.say(f"… {len(commands):,} changes", "muted")
             announce = partial(self._report_outcomes, bulk, commands)
             self._background.run_in_thread(
-                partial(self._perform_all, commands), announce, (StoreError, CoreError), "not sent: ", failed=failed
+                partial(self._perform_all, commands),
+                announce,
+                (StoreError, CoreError),
+                "not sent: ",
+                on_failure=on_failure,
             )
 
     def _perform_all(self, commands: Sequence[Command]) -> "list[CommandReply]":
@@ -136,12 +140,12 @@ class Commands:
         elif self._access.can_write():
             # Popped before the outcome is known, so that a second press undoes the change before.
             last = self.undoable.pop()
-            failed = partial(self.undoable.append, last)
+            on_failure = partial(self.undoable.append, last)
             undoes = [Undo(command_id=command_id) for command_id in reversed(last)]
             if len(undoes) == 1:
-                self.send(undoes[0], failed=failed)
+                self.send(undoes[0], on_failure=on_failure)
             else:
-                self.send_all(Bulk("Undo", "undone", tuple(undoes)), undoes, failed=failed)
+                self.send_all(Bulk("Undo", "undone", tuple(undoes)), undoes, on_failure=on_failure)
 
     def stop_engine(self, stopped: Callable[[], None]) -> None:
         """Stop the engine that leads, then call `stopped`."""

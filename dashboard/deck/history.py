@@ -50,7 +50,7 @@ class History:
             self._summaries.read(reader, columns=FINEST_COLUMNS)
             return self._summaries.spans()
 
-        def failed() -> None:
+        def handle_failure() -> None:
             self._reading, self._read_seq = False, -1
 
-        self._background.read(read, receive, failed=failed)
+        self._background.read(read, receive, on_failure=handle_failure)

@@ -128,7 +128,7 @@ class TimelineHistory:
             self._changed()
 
         self._deck.background.read(
-            lambda reader: read_all_lanes(reader, should_continue), receive, failed=self._read_failed
+            lambda reader: read_all_lanes(reader, should_continue), receive, on_failure=self._handle_read_failure
         )
 
     def _catch_up(self, after_seq: int) -> None:
@@ -141,9 +141,11 @@ class TimelineHistory:
             self.lanes.seq = max(self.lanes.seq, result[1])
             self._changed()
 
-        self._deck.background.read(lambda reader: read_since(reader, after_seq), receive, failed=self._read_failed)
+        self._deck.background.read(
+            lambda reader: read_since(reader, after_seq), receive, on_failure=self._handle_read_failure
+        )
 
-    def _read_failed(self) -> None:
+    def _handle_read_failure(self) -> None:
         """Allow another read at the next redraw."""
         self._reading, self._cache_key = False, None
 
@@ -178,7 +180,7 @@ class TimelineHistory:
                 self._changed()
 
             self._deck.background.read(
-                lambda reader: read_part(reader, empty, first, last), receive, failed=self._read_failed
+                lambda reader: read_part(reader, empty, first, last), receive, on_failure=self._handle_read_failure
             )
         return zoomed_lanes or lanes
 

@@ -15,7 +15,7 @@ MAX_NAMES = 20
 """Names of one kind that are listed."""
 
 
-def _listed(title: str, names: Sequence[str]) -> list[str]:
+def _list_names(title: str, names: Sequence[str]) -> list[str]:
     """One line with names under a title; no line without names."""
     more = f", and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     return [f"{title}: {', '.join(map(code, names[:MAX_NAMES]))}{more}"] if names else []
@@ -40,9 +40,9 @@ def what_is_here(entries: Entries, skipped: Sequence[str]) -> Chapter:
     encodings = ", ".join(f"{prose(name)} {len(names):,}" for name, names in by_encoding.items())
     lines = [
         f"Encodings: {encodings or 'none'}",
-        *_listed("Neither UTF-8 nor the declared encoding", by_encoding.get("unknown", [])),
-        *(line for same in by_content.values() if same[1:] for line in _listed("Same content", same)),
-        *_listed("Skipped, because they are no files or cannot be read", skipped),
+        *_list_names("Neither UTF-8 nor the declared encoding", by_encoding.get("unknown", [])),
+        *(line for same in by_content.values() if same[1:] for line in _list_names("Same content", same)),
+        *_list_names("Skipped, because they are no files or cannot be read", skipped),
     ]
     return {
         "headline": f"**Read:** {pluralize(len(entries), 'file')}, {_total(entries, 'lines'):,} lines, "
@@ -60,8 +60,8 @@ def hot_spots(entries: Entries, generated: Sequence[str] = ()) -> Chapter:
         f"{pluralize(functions, 'function')} and {pluralize(_total(entries, 'classes'), 'class', 'classes')} in "
         f"{pluralize(len(entries), 'Python file')}; {hard:,} ({percent(hard / max(1, functions))}) have a complexity "
         "above 10",
-        *_listed("Read as Latin-1", sorted(entry["file"] for entry in entries if "guessed" in entry)),
-        *_listed("Left out as generated", generated),
+        *_list_names("Read as Latin-1", sorted(entry["file"] for entry in entries if "guessed" in entry)),
+        *_list_names("Left out as generated", generated),
     ]
     rows = [(code(f"{row['file']}:{row['line']}"), code(row["name"]), row["complexity"], row["lines"]) for row in hot]
     return {
@@ -82,7 +82,9 @@ def used_names(entries: Entries) -> Chapter:
     most = [(code(f"{file}:{line}"), code(name), -n) for n, file, line, name in names[:12]]
     return {
         "headline": f"**Mentioned in no other file:** {len(unused):,} of {len(names):,} public functions and classes",
-        "text": bullets(_listed("Mentioned in no other file", unused)) + "\n" + table(("Where", "Name", "Files"), most),
+        "text": bullets(_list_names("Mentioned in no other file", unused))
+        + "\n"
+        + table(("Where", "Name", "Files"), most),
     }
 
 
@@ -96,7 +98,7 @@ def documentation(entries: Entries) -> Chapter:
     lines = [
         f"{pluralize(len(texts), 'text')} with {_total(texts, 'words'):,} words",
         f"Docstrings on {documented:,} of {public:,} public functions ({share})",
-        *_listed("Longest public functions without a docstring", [place for _, place in bare[:10]]),
+        *_list_names("Longest public functions without a docstring", [place for _, place in bare[:10]]),
     ]
     return {"headline": f"**To know:** {share} of public functions have a docstring", "text": bullets(lines)}
 

@@ -49,14 +49,14 @@ def stdlib_folder(target: Path, *, max_files: int = FILES) -> Path:
             entry.unlink()
     library = Path(sysconfig.get_path("stdlib"))
     contents = {f"odd/{name}": data for name, data in ODD_FILES.items()}
-    contents |= {name: (library / name).read_bytes() for name in _ordered(library)[:max_files]}
+    contents |= {name: (library / name).read_bytes() for name in _order_files(library)[:max_files]}
     for name, data in contents.items():
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         (target / name).write_bytes(data)
     return target
 
 
-def _ordered(library: Path) -> list[str]:
+def _order_files(library: Path) -> list[str]:
     """Return packages, then loose modules, by name; tests and data come last."""
     tops = [path for path in library.iterdir() if path.name not in _LEFT_OUT]
     paths = [path for top in tops for path in (top, *top.rglob("*")) if path.suffix in (".py", ".txt", ".md", ".rst")]

@@ -143,7 +143,7 @@ class AnswerDialog(Dialog):
             self._show_settled(view)
             return
         self.text_of("details").show(self._question_cells(view, escalations))
-        chosen, widest = self._chosen(), max([10, *map(len, self._options)]) + 2
+        chosen, widest = self._find_answer(), max([10, *map(len, self._options)]) + 2
         meanings = {option: self._meaning(escalations, option) for option in self._options}
         cells = [
             Cell(
@@ -197,7 +197,7 @@ class AnswerDialog(Dialog):
             self.show_problem("nothing was sent; esc goes back")
             self._edit(False)
 
-    def _chosen(self) -> str | None:
+    def _find_answer(self) -> str | None:
         """Return the answer under the cursor, or the one whose output is in the editor."""
         name = self.focused.id if self.focused is not None else None
         if name is not None and name.startswith("option-"):
@@ -208,7 +208,7 @@ class AnswerDialog(Dialog):
         self.update_view(self.deck.view)
 
     @on(Button.Pressed)
-    def _pressed(self, event: Button.Pressed) -> None:
+    def _choose_option(self, event: Button.Pressed) -> None:
         name = event.button.id or ""
         if not name.startswith("option-"):
             return

@@ -203,14 +203,14 @@ class Dialog(LiveScreen, ModalScreen[Answer]):
     @on(OptionList.OptionHighlighted)
     @on(OneOf.Changed)
     @on(Input.Changed)
-    def _changed(self) -> None:
+    def _update_from_input(self) -> None:
         self.update_view(self.deck.view)
 
     @on(Button.Pressed, "#confirm")
     @on(Input.Submitted)
     @on(OptionList.OptionSelected)
     @on(OneOf.Settled)
-    def _confirmed(self) -> None:
+    def _confirm_input(self) -> None:
         self.confirm()
 
     def confirm(self) -> None:

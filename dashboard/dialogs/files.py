@@ -41,11 +41,11 @@ class ExportDialog(Dialog, ModalScreen[object]):
 
     def compose_body(self) -> Iterable[Widget]:
         if not self.deck.access.in_browser:
-            yield LineInput(str(self._suggested), id="path")
+            yield LineInput(str(self._suggested_path), id="path")
         yield DialogText(id="details")
 
     @property
-    def _suggested(self) -> Path:
+    def _suggested_path(self) -> Path:
         # Named after the time, not the seq: the export may have a later seq than the view.
         return self._db.with_suffix(f".{file_stamp(self.deck.view.now_ms)}.zip")
 
@@ -58,7 +58,7 @@ class ExportDialog(Dialog, ModalScreen[object]):
 
     def confirm(self) -> None:
         """Export to the path, or to the browser."""
-        path = str(self._suggested) if self.deck.access.in_browser else self.query_one(Input).value.strip()
+        path = str(self._suggested_path) if self.deck.access.in_browser else self.query_one(Input).value.strip()
         if not path:
             self.show_problem("write the path of the archive to make")
         elif is_on_top(self):

@@ -79,7 +79,7 @@ class RequestDialog(Dialog):
         return self.query_one(f"#{name}", Input).value.strip()
 
     @on(Input.Changed)
-    def _typed(self) -> None:
+    def _clear_problem(self) -> None:
         self.show_problem("")
 
     def update_view(self, view: ViewState) -> None:

@@ -140,7 +140,7 @@ class SpecEditor(Dialog):
         return []
 
     @on(TextArea.Changed)
-    def _typed(self) -> None:
+    def _handle_typing(self) -> None:
         self._consent.pending, self._unopened = [], ""
         self.save_draft()
         if len(self.area.text) > LONG_TEXT_CHARACTERS:

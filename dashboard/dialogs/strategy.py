@@ -100,7 +100,7 @@ class StrategyDialog(Dialog):
         self.update_view(self.deck.view)
 
     @on(OptionList.OptionHighlighted)
-    def _chosen(self) -> None:
+    def _clear_misnamed(self) -> None:
         if self._preview_key:
             self._misnamed = ""
 

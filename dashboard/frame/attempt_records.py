@@ -92,11 +92,11 @@ class AttemptRecords:
                 )
                 self._ready()
 
-        def failed() -> None:
+        def handle_failure() -> None:
             if source is self._source:
                 self._failed_ms = self._screen.deck.view.wall_ms
 
-        self._screen.deck.background.read(read, receive, failed=failed)
+        self._screen.deck.background.read(read, receive, on_failure=handle_failure)
 
 
 def _last_records(records: Sequence[_T], count: int) -> list[_T]:

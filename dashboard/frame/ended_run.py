@@ -45,8 +45,8 @@ class EndedRun:
                 )
                 self._ready()
 
-        def failed() -> None:
+        def handle_failure() -> None:
             if summary.id == self._run_id:
                 self._run_id, self._failed_ms = "", self._deck.view.wall_ms
 
-        self._deck.background.read_state(summary.seq - 1, receive, failed=failed)
+        self._deck.background.read_state(summary.seq - 1, receive, on_failure=handle_failure)

@@ -55,8 +55,8 @@ class JournalReading:
             self.entries = [*reversed(entries), *old_entries][: self._limit]
             self._ready(not newest)
 
-        self._screen.deck.background.read(read, receive, failed=self._not_read)
+        self._screen.deck.background.read(read, receive, on_failure=self._handle_read_failure)
 
-    def _not_read(self) -> None:
+    def _handle_read_failure(self) -> None:
         """Let the next redraw read again."""
         self._reading, self._read_seq = False, -1

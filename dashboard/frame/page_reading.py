@@ -131,9 +131,9 @@ class PageReading:
             if is_news:  # else it waits for the next look, as all that moves
                 self._redraw()
 
-        self._screen.deck.background.read(read, receive, failed=self._not_read)
+        self._screen.deck.background.read(read, receive, on_failure=self._handle_read_failure)
 
-    def _not_read(self) -> None:
+    def _handle_read_failure(self) -> None:
         """Let the next redraw read again."""
         self._reading, self._read_seq = False, -1
 

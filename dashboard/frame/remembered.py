@@ -98,10 +98,10 @@ class RecentEvents:
                 reader, names, agent_id, seq, should_continue=lambda: agent_id == self._agent_id
             ),
             receive,
-            failed=self._not_read,
+            on_failure=self._handle_read_failure,
         )
 
-    def _not_read(self) -> None:
+    def _handle_read_failure(self) -> None:
         """Read again after a while."""
         self._reading = self._read = False
         self._since_ms = self._screen.deck.view.wall_ms

@@ -124,9 +124,9 @@ class EventsScreen(Frame):
                 whole.put(block, entries)
             self.show(self.deck.view)
 
-        self.deck.background.read(read, receive, failed=self._read_failed)
+        self.deck.background.read(read, receive, on_failure=self._handle_read_failure)
 
-    def _read_failed(self) -> None:
+    def _handle_read_failure(self) -> None:
         """Allow another read at the next redraw."""
         self._reading = False
 
@@ -154,7 +154,7 @@ class EventsScreen(Frame):
                 log.add_newer(result[1])
             self.show(self.deck.view)  # starts the search of a filter that was typed meanwhile
 
-        self.deck.background.read(read, receive, failed=self._read_failed)
+        self.deck.background.read(read, receive, on_failure=self._handle_read_failure)
 
     def show_filtered(self, is_new: bool) -> None:
         needle = self.finding.needle

@@ -75,10 +75,10 @@ class RunsScreen(TableScreen):
             if self.is_there:
                 self.details.show(self.deck.view)
 
-        def failed() -> None:
+        def handle_failure() -> None:
             self._reading = False
 
-        self.deck.background.read(read, receive, failed=failed)
+        self.deck.background.read(read, receive, on_failure=handle_failure)
 
 
 SCREEN = RunsScreen

@@ -84,10 +84,10 @@ class StateScreen(TableScreen):
             self.due_ms = 0
             self.update_now()
 
-        def failed() -> None:
+        def handle_failure() -> None:
             self._reading = False
 
-        self.deck.background.read(read, receive, failed=failed)
+        self.deck.background.read(read, receive, on_failure=handle_failure)
 
     def listing(self, view: ViewState) -> Listing:
         past = view.past

@@ -220,9 +220,9 @@ class TimelineScreen(BoardScreen):
                 self._next_ms = 0
                 self.show(self.deck.view)
 
-        self.deck.background.read(read, receive, failed=self._cursor_events_failed)
+        self.deck.background.read(read, receive, on_failure=self._handle_cursor_read_failure)
 
-    def _cursor_events_failed(self) -> None:
+    def _handle_cursor_read_failure(self) -> None:
         """Allow another read at the next redraw."""
         self._reading_events, self._events_key = False, ("", 0, 0)
 

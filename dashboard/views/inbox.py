@@ -250,7 +250,7 @@ def find_settled(recent: Reversible[Entry], question_id: str) -> SettledQuestion
     sender = ""
     for entry in reversed(recent):
         event = entry.event
-        if isinstance(event, CommandApplied) and question_id in _answered_by(event):
+        if isinstance(event, CommandApplied) and question_id in _read_answered_ids(event):
             sender = event.sender
         elif isinstance(event, EscalationAnswered) and event.escalation_id == question_id:
             without_answer = {"default": "the default, as no answer came in time", "grant": "what was granted before"}
@@ -258,7 +258,7 @@ def find_settled(recent: Reversible[Entry], question_id: str) -> SettledQuestion
     return None
 
 
-def _answered_by(event: CommandApplied) -> Sequence[JsonValue]:
+def _read_answered_ids(event: CommandApplied) -> Sequence[JsonValue]:
     answered_ids = event.result.get("answered") if event.command == "answer" else None
     return answered_ids if isinstance(answered_ids, list) else ()
 

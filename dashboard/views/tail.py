@@ -186,26 +186,26 @@ def to_tail_line(entry: Entry, names: Names) -> TailLine:
     return TailLine(entry.seq, entry.at_ms, glyph, glyph_tone, actor, text, tone, took_ms, entry.kind, bold)
 
 
-def _done(event: on.AttemptDone, names: Names) -> tuple[str, str]:
+def _describe_done(event: on.AttemptDone, names: Names) -> tuple[str, str]:
     return f"finished {names.work(event)}", ""
 
 
-def _failed(event: on.AttemptFailed, names: Names) -> tuple[str, str]:
+def _describe_failure(event: on.AttemptFailed, names: Names) -> tuple[str, str]:
     work = names.work(event)
     return f"failed {work}: {preview(without_title(event.error, work), 200)}", "error"
 
 
-def _started(event: on.AttemptStarted, names: Names) -> tuple[str, str]:
+def _describe_start(event: on.AttemptStarted, names: Names) -> tuple[str, str]:
     return f"took {names.work(event)}", "muted"
 
 
-def _delegated(event: on.Delegated, names: Names) -> tuple[str, str]:
+def _describe_delegation(event: on.Delegated, names: Names) -> tuple[str, str]:
     first = event.children[0].title if event.children else "nothing"
     more = f", and {pluralize(len(event.children) - 1, 'other task')}" if len(event.children) > 1 else ""
     return f"delegated {preview(first, 80)}{more}", "muted"
 
 
-def _step(event: on.StepRecorded, names: Names) -> tuple[str, str]:
+def _describe_step(event: on.StepRecorded, names: Names) -> tuple[str, str]:
     name = event.name.removeprefix("tool:")
     if event.what == "model":
         answer = event.output.get("text") if isinstance(event.output, dict) else None
@@ -215,11 +215,11 @@ def _step(event: on.StepRecorded, names: Names) -> tuple[str, str]:
 
 
 _SHORT: dict[type, Callable[[Any, Names], tuple[str, str]]] = {
-    on.AttemptDone: _done,
-    on.AttemptFailed: _failed,
-    on.AttemptStarted: _started,
-    on.Delegated: _delegated,
-    on.StepRecorded: _step,
+    on.AttemptDone: _describe_done,
+    on.AttemptFailed: _describe_failure,
+    on.AttemptStarted: _describe_start,
+    on.Delegated: _describe_delegation,
+    on.StepRecorded: _describe_step,
 }
 
 

@@ -96,7 +96,11 @@ class Session(AppService):
             stall_s: How long the browser may read nothing, in seconds.
         """
         super().__init__(
-            "", write_bytes=write_bytes, write_str=write_str, close=self._ignored, download_manager=download_manager
+            "",
+            write_bytes=write_bytes,
+            write_str=write_str,
+            close=self._close_nothing,
+            download_manager=download_manager,
         )
         self._launch, self._transfers = launch, download_manager
         self.folder, self._lock = new_folder()
@@ -122,7 +126,7 @@ class Session(AppService):
         self._draw_task: asyncio.Task[None] | None = None
         self._child: Child | None = None
 
-    async def _ignored(self) -> None:
+    async def _close_nothing(self) -> None:
         """Close nothing: the server closes the socket once `ended` returns."""
 
     @property

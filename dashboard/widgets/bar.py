@@ -73,7 +73,7 @@ class Bar(Toned, Widget):
         base = self.rich_style
         cells = list(self._left)
         while cells:
-            strip = Strip(self.painted(cells, base, gap=self._gap))
+            strip = Strip(self.to_segments(cells, base, gap=self._gap))
             if strip.cell_length <= room:
                 return strip
             if len(cells) == 1:
@@ -85,7 +85,7 @@ class Bar(Toned, Widget):
         return self._draw_right(self._fit_right_cells(self._right, width))
 
     def _draw_right(self, cells: Sequence[Cell]) -> Strip:
-        return Strip(self.painted(cells, self.rich_style, gap=_APART))
+        return Strip(self.to_segments(cells, self.rich_style, gap=_APART))
 
     def room_beside(self, right: Sequence[Cell], width: int) -> int:
         """Return the columns left for the left side beside these cells, on a screen of `width` columns."""
@@ -102,9 +102,9 @@ class Bar(Toned, Widget):
         cells = list(right)
         left_width = width - self.room(width)
         if self.LEFT_FIRST:
-            left_width = Strip(self.painted(self._left, base, gap=self._gap)).cell_length + 2
+            left_width = Strip(self.to_segments(self._left, base, gap=self._gap)).cell_length + 2
         while cells:
-            right_width = Strip(self.painted(cells, base, gap=_APART)).cell_length
+            right_width = Strip(self.to_segments(cells, base, gap=_APART)).cell_length
             if (len(cells) == 1 and not self.LEFT_FIRST) or right_width <= width - left_width:
                 return cells
             cells.pop()
@@ -114,7 +114,7 @@ class Bar(Toned, Widget):
         """Yield index, first column and end column of each visible cell on the left."""
         start, room = 1, self._room(self._right_strip(self.size.width - 2).cell_length, self.size.width)
         for index, cell in enumerate(self._left):
-            end = start + Strip(self.painted([cell], self.rich_style)).cell_length
+            end = start + Strip(self.to_segments([cell], self.rich_style)).cell_length
             if end > room + 1 and index:
                 return
             yield index, start, end
@@ -124,7 +124,7 @@ class Bar(Toned, Widget):
         """Yield each visible cell on the right with its first column and end column."""
         end = self.size.width - 1
         for cell in reversed(self._fit_right_cells(self._right, self.size.width - 2)):
-            start = end - Strip(self.painted([cell], self.rich_style)).cell_length
+            start = end - Strip(self.to_segments([cell], self.rich_style)).cell_length
             yield cell, start, end
             end = start - len(_APART)
 

@@ -84,7 +84,7 @@ class Pane(Toned, ScrollView, can_focus=True):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Return the height of the text at `width`, even before it is drawn."""
-        return len(self._folded_to(width))
+        return len(self._fold_lines(width))
 
     def cell_at(self, line: int) -> int | None:
         """Return the index of the paragraph of a line; None below the last line."""
@@ -93,7 +93,7 @@ class Pane(Toned, ScrollView, can_focus=True):
     def _fold(self) -> None:
         """Fold the paragraphs to the width, and repaint only visible lines that differ."""
         before, (width, height), top = self._lines, self.size, self.scroll_offset.y
-        self._room, self._lines = width, self._folded_to(width)
+        self._room, self._lines = width, self._fold_lines(width)
         old_strips = self._strips
         self._strips = {line[:3]: old_strips[line[:3]] for line in self._lines if line[:3] in old_strips}
         self.virtual_size = Size(width, len(self._lines))
@@ -101,7 +101,7 @@ class Pane(Toned, ScrollView, can_focus=True):
         if changed := [Region(0, y, width, 1) for y, (old, new) in enumerate(line_pairs) if old[:3] != new[:3]]:
             self.refresh(*changed)
 
-    def _folded_to(self, width: int) -> list[tuple[str, str, str, int]]:
+    def _fold_lines(self, width: int) -> list[tuple[str, str, str, int]]:
         old_width, old_pieces = self._pieces
         old_pieces = old_pieces if old_width == width else {}
         pieces = {
@@ -129,7 +129,7 @@ class Pane(Toned, ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         if self._room != width:  # the first frame comes before the event that tells the size
-            self._room, self._lines = width, self._folded_to(width)
+            self._room, self._lines = width, self._fold_lines(width)
             self._strips.clear()
         place = y + self.scroll_offset.y
         if place >= len(self._lines):

@@ -108,7 +108,7 @@ class Prompt(Horizontal):
 
     def compose(self) -> ComposeResult:
         yield Static("", id="mark", markup=False)
-        yield _Line(self._changed)
+        yield _Line(self._report_text)
 
     def open(self, purpose: Purpose, text: str = "") -> None:
         """Ask for a line that begins with `text`."""
@@ -141,7 +141,7 @@ class Prompt(Horizontal):
     def is_open(self) -> bool:
         return self.has_class("-open")
 
-    def _changed(self, text: str) -> None:
+    def _report_text(self, text: str) -> None:
         if self.is_open:
             self._typed(self.purpose, text)
 

@@ -42,9 +42,9 @@ class TableLines(Visual):
             max([head.cell_length, *(row[at].cell_length for row in cells.rows if at < len(row))])
             for at, head in enumerate(cells.heads)
         ]
-        self.laid = lru_cache(4)(self._laid)
+        self.lay_out = lru_cache(4)(self._lay_out)
 
-    def _laid(self, width: int) -> Content:
+    def _lay_out(self, width: int) -> Content:
         widths = fit_widths(self._needs, width - GAP * len(self._needs))
         heads = [head.stylize(HEADING) for head in self._cells.heads]
         rule = Content.styled("─" * min(width, sum(widths) + GAP * len(widths)), RULE)
@@ -57,21 +57,21 @@ class TableLines(Visual):
         return [
             Content.assemble(
                 *(
-                    self._placed(lines[at] if at < len(lines) else Content(), widths[column], column)
+                    self._align(lines[at] if at < len(lines) else Content(), widths[column], column)
                     for column, lines in enumerate(wrapped)
                 )
             )
             for at in range(max(map(len, wrapped), default=0))
         ]
 
-    def _placed(self, text: Content, width: int, column: int) -> Content:
+    def _align(self, text: Content, width: int, column: int) -> Content:
         text = text.rstrip()
         rest = max(0, width - text.cell_length)
         is_right = self._cells.is_right[column]
         return text.pad(GAP // 2 + rest * is_right, GAP // 2 + rest * (not is_right))
 
     def render_strips(self, width: int, height: int | None, style: Style, options: RenderOptions) -> list[Strip]:
-        return self.laid(width).render_strips(width, height, style, options)
+        return self.lay_out(width).render_strips(width, height, style, options)
 
     def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
         return sum(self._needs) + GAP * len(self._needs)
@@ -80,7 +80,7 @@ class TableLines(Visual):
         return (MIN_COLUMN_WIDTH + GAP) * len(self._needs)
 
     def get_height(self, rules: RulesMap, width: int) -> int:
-        return self.laid(width).get_height(rules, width)
+        return self.lay_out(width).get_height(rules, width)
 
 
 class ReportTable(MarkdownBlock):

@@ -125,7 +125,7 @@ class Toned(_Base):
         cropped = crop.column_span != (0, self.size.width)
         return [strip.crop(*crop.column_span) for strip in strips] if cropped else strips
 
-    def painted(self, cells: Iterable[Cell], base: Style, *, gap: str = "  ") -> list[Segment]:
+    def to_segments(self, cells: Iterable[Cell], base: Style, *, gap: str = "  ") -> list[Segment]:
         """Return the segments of cells, cleaned, with a gap between them."""
         segments: list[Segment] = []
         on = self.on(base)

@@ -255,7 +255,7 @@ class _Attempt:
             answer = answer_of(self.state, signal.task_id, signal.attempt, signal.call_key)
             loop.call_soon(self._work.delegations.accept_outcomes, answer)
         elif isinstance(signal, SlotAsked):
-            loop.call_soon(self._work.slot.resumed)
+            loop.call_soon(self._work.slot.resume_steps)
         elif not isinstance(signal, PartTold | StepsEnded):
             self.note_missing(str(getattr(signal, "key", signal.__class__.__name__)))
 

@@ -129,7 +129,7 @@ class Attempts:
             case AnswerCall():
                 work.delegations.accept_outcomes(effect)
             case ResumeAttempt():
-                work.slot.resumed()
+                work.slot.resume_steps()
             case TellAnswer():
                 work.questions.accept_answer(effect.key)
             case TellSteer():

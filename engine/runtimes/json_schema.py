@@ -43,13 +43,13 @@ def _bounded_validator(within_s: float) -> Any:
     """Return a validator class whose checks end after `within_s`."""
     end_s = thread_time() + within_s
 
-    def limited(check: Any) -> Any:
-        def timed_check(*args: Any) -> Any:
+    def limit_time(check: Any) -> Any:
+        def check_in_time(*args: Any) -> Any:
             if thread_time() > end_s:
                 raise TimeoutError
             return check(*args)
 
-        return timed_check
+        return check_in_time
 
     def check_pattern(_validator: Any, expression: str, value: Any, _schema: Any) -> Iterator[ValidationError]:
         if isinstance(value, str) and not Pattern(expression).is_in(value, timeout_s=SLOW_TIMEOUT_S):
@@ -60,7 +60,7 @@ def _bounded_validator(within_s: float) -> Any:
             yield ValidationError(f"{value!r} has non-unique elements")
 
     checks = {**Draft202012Validator.VALIDATORS, "pattern": check_pattern, "uniqueItems": check_unique}
-    return extend(Draft202012Validator, {key: limited(check) for key, check in checks.items()})
+    return extend(Draft202012Validator, {key: limit_time(check) for key, check in checks.items()})
 
 
 def _without_dialect(schema: Any) -> Any:

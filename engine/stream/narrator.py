@@ -81,52 +81,52 @@ class Narrator:
             for node in nodes:
                 self._place(node.task_id, parent, node.title, node.worker_id, node.supervisor_id)
 
-    def _submitted(self, event: e.RunSubmitted) -> Iterator[StreamEvent]:
+    def _start_run(self, event: e.RunSubmitted) -> Iterator[StreamEvent]:
         name = self._name(event.supervisor_id)
         root = _Place(event.root_id, None, 0, "", event.supervisor_id, name, event.supervisor_id)
         self._root = self._places[event.root_id] = root
         yield self._make_event("started", root, event, arguments=event.request)
 
-    def _planned(self, place: _Place, event: e.GroupPlanned) -> Iterator[StreamEvent]:
+    def _start_group(self, place: _Place, event: e.GroupPlanned) -> Iterator[StreamEvent]:
         self._place_nodes(event.task_id, event.nodes)
         if place is not self._root:
             yield self._make_event("task_started", place, event, name=place.title)
 
-    def _grown(self, place: _Place, event: e.GroupGrown) -> Iterable[StreamEvent]:
+    def _place_added(self, place: _Place, event: e.GroupGrown) -> Iterable[StreamEvent]:
         self._place_nodes(event.task_id, event.added)
         return ()
 
-    def _switched(self, event: e.StrategySwitched) -> Iterable[StreamEvent]:
+    def _place_switched(self, event: e.StrategySwitched) -> Iterable[StreamEvent]:
         for group in event.groups:
             self._place_nodes(group.task_id, group.added)
         return ()
 
-    def _delegated(self, place: _Place, event: e.Delegated) -> Iterable[StreamEvent]:
+    def _place_children(self, place: _Place, event: e.Delegated) -> Iterable[StreamEvent]:
         for child in event.children:
             self._place(child.task_id, place, child.title, child.worker_id, child.supervisor_id)
         return ()
 
-    def _taken(self, place: _Place, event: e.ItemTaken) -> Iterable[StreamEvent]:
+    def _take_item(self, place: _Place, event: e.ItemTaken) -> Iterable[StreamEvent]:
         place.agent_id, place.agent = event.supervisor_id, self._name(event.supervisor_id)
         return ()
 
-    def _returned(self, place: _Place, event: e.ItemReturned) -> Iterator[StreamEvent]:
+    def _end_returned(self, place: _Place, event: e.ItemReturned) -> Iterator[StreamEvent]:
         yield self._make_event("task_ended", place, event, name=place.title, status="returned")
 
-    def _began(self, place: _Place, event: e.AttemptStarted) -> Iterator[StreamEvent]:
+    def _start_attempt(self, place: _Place, event: e.AttemptStarted) -> Iterator[StreamEvent]:
         place.agent_id, place.attempt = event.agent_id, event.attempt
         place.agent = self._name(event.agent_id or place.supervisor_id)
         yield self._make_event("task_started", place, event, name=place.title)
 
-    def _stepped(self, place: _Place, event: e.StepRecorded) -> Iterator[StreamEvent]:
+    def _report_step(self, place: _Place, event: e.StepRecorded) -> Iterator[StreamEvent]:
         step = {"name": event.name, "arguments": event.input, "result": event.output, "usage": event.usage}
         yield self._make_event("step", place, event, attempt=event.attempt, status="done", **step)
 
-    def _model_failed(self, place: _Place, event: e.ModelFailed) -> Iterator[StreamEvent]:
+    def _report_model_failure(self, place: _Place, event: e.ModelFailed) -> Iterator[StreamEvent]:
         failure = {"name": event.model, "text": event.error, "usage": event.usage}
         yield self._make_event("step", place, event, attempt=event.attempt, status="failed", **failure)
 
-    def _ended(self, place: _Place, event: Any) -> Iterator[StreamEvent]:
+    def _end_attempt(self, place: _Place, event: Any) -> Iterator[StreamEvent]:
         yield self._make_event(
             "task_ended",
             place,
@@ -146,20 +146,20 @@ class Narrator:
             return ""
         return getattr(event, "error", None) or getattr(event, "limit", None) or reason
 
-    def _group_ended(self, place: _Place, event: e.GroupEnded) -> Iterator[StreamEvent]:
+    def _end_group(self, place: _Place, event: e.GroupEnded) -> Iterator[StreamEvent]:
         if place is not self._root:
             end = {"result": event.output, "text": event.error or "", "status": event.status.value}
             yield self._make_event("task_ended", place, event, name=place.title, **end)
 
-    def _never_begun(self, place: _Place, event: e.TaskFailed | e.TaskSkipped) -> Iterator[StreamEvent]:
+    def _end_never_begun(self, place: _Place, event: e.TaskFailed | e.TaskSkipped) -> Iterator[StreamEvent]:
         status, reason = ("failed", event.error) if isinstance(event, e.TaskFailed) else ("skipped", event.reason)
         return self._end_unbegun([event.task_id], event, reason, status)
 
-    def _cancelled(self, event: e.CancelRequested) -> Iterator[StreamEvent]:
+    def _end_cancelled(self, event: e.CancelRequested) -> Iterator[StreamEvent]:
         self._reasons |= dict.fromkeys(event.stopping, event.reason)
         return self._end_unbegun(event.cancelled, event, event.reason, "cancelled")
 
-    def _exceeded(self, event: e.DeadlinePassed | e.BudgetExhausted) -> Iterator[StreamEvent]:
+    def _end_exceeded(self, event: e.DeadlinePassed | e.BudgetExhausted) -> Iterator[StreamEvent]:
         self._reasons |= dict.fromkeys(event.stopping, event.error)
         return self._end_unbegun(event.ended, event, event.error, "cancelled")
 
@@ -170,51 +170,51 @@ class Narrator:
             if place is not None and not place.attempt and place is not self._root:
                 yield self._make_event("task_ended", place, event, name=place.title, text=reason, status=status)
 
-    def _asked(self, event: e.Escalated) -> Iterator[StreamEvent]:
+    def _report_question(self, event: e.Escalated) -> Iterator[StreamEvent]:
         place = self._places.get(event.task_id or "", self._root)
         if place is not None:
             options: list[Any] = list(event.options)
             yield self._make_event("asked", place, event, text=event.question, name=event.kind, arguments=options)
 
-    def _steered(self, event: e.Steered) -> Iterator[StreamEvent]:
+    def _report_steer(self, event: e.Steered) -> Iterator[StreamEvent]:
         for place in [self._places[task_id] for task_id in event.tasks if task_id in self._places]:
             yield self._make_event("steered", place, event, text=event.text, name=event.sender)
 
-    def _finished(self, event: e.RunFinished) -> Iterator[StreamEvent]:
+    def _end_run(self, event: e.RunFinished) -> Iterator[StreamEvent]:
         if self._root is not None:
             end = {"result": event.output, "text": event.error or "", "status": event.status.value}
             yield self._make_event("completed", self._root, event, usage=event.figures.usage, **end)
 
 
 _TASK_HANDLERS: dict[type, Callable[[Narrator, _Place, Any], Iterable[StreamEvent]]] = {
-    e.GroupPlanned: Narrator._planned,
-    e.GroupGrown: Narrator._grown,
-    e.Delegated: Narrator._delegated,
-    e.ItemTaken: Narrator._taken,
-    e.ItemReturned: Narrator._returned,
-    e.AttemptStarted: Narrator._began,
-    e.StepRecorded: Narrator._stepped,
-    e.ModelFailed: Narrator._model_failed,
-    e.AttemptDone: Narrator._ended,
-    e.AttemptFailed: Narrator._ended,
-    e.AttemptCancelled: Narrator._ended,
-    e.AttemptSetAside: Narrator._ended,
-    e.AttemptLost: Narrator._ended,
-    e.AttemptPreempted: Narrator._ended,
-    e.GroupEnded: Narrator._group_ended,
-    e.TaskFailed: Narrator._never_begun,
-    e.TaskSkipped: Narrator._never_begun,
+    e.GroupPlanned: Narrator._start_group,
+    e.GroupGrown: Narrator._place_added,
+    e.Delegated: Narrator._place_children,
+    e.ItemTaken: Narrator._take_item,
+    e.ItemReturned: Narrator._end_returned,
+    e.AttemptStarted: Narrator._start_attempt,
+    e.StepRecorded: Narrator._report_step,
+    e.ModelFailed: Narrator._report_model_failure,
+    e.AttemptDone: Narrator._end_attempt,
+    e.AttemptFailed: Narrator._end_attempt,
+    e.AttemptCancelled: Narrator._end_attempt,
+    e.AttemptSetAside: Narrator._end_attempt,
+    e.AttemptLost: Narrator._end_attempt,
+    e.AttemptPreempted: Narrator._end_attempt,
+    e.GroupEnded: Narrator._end_group,
+    e.TaskFailed: Narrator._end_never_begun,
+    e.TaskSkipped: Narrator._end_never_begun,
 }
 """Handlers of events about a task that has a place in the tree."""
 _HANDLERS: dict[type, Callable[[Narrator, Any], Iterable[StreamEvent]]] = {
-    e.RunSubmitted: Narrator._submitted,
-    e.StrategySwitched: Narrator._switched,
-    e.CancelRequested: Narrator._cancelled,
-    e.DeadlinePassed: Narrator._exceeded,
-    e.BudgetExhausted: Narrator._exceeded,
-    e.Escalated: Narrator._asked,
-    e.Steered: Narrator._steered,
-    e.RunFinished: Narrator._finished,
+    e.RunSubmitted: Narrator._start_run,
+    e.StrategySwitched: Narrator._place_switched,
+    e.CancelRequested: Narrator._end_cancelled,
+    e.DeadlinePassed: Narrator._end_exceeded,
+    e.BudgetExhausted: Narrator._end_exceeded,
+    e.Escalated: Narrator._report_question,
+    e.Steered: Narrator._report_steer,
+    e.RunFinished: Narrator._end_run,
 }
 _STATUS: dict[type, str] = {
     e.AttemptDone: "done",

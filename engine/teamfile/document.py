@@ -192,7 +192,7 @@ class _Reader:
         if len(loc) > MAX_DEPTH:
             self._refuse(event, f"nested deeper than {MAX_DEPTH} levels")
         if isinstance(event, yaml.AliasEvent):
-            return self._aliased(event)
+            return self._resolve_alias(event)
         if isinstance(event, yaml.ScalarEvent):
             value: Any = self._scalar(event)
         elif event.tag is not None and event.tag not in ("!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"):
@@ -236,7 +236,7 @@ class _Reader:
             self._refuse(event, f"a key must be a word, not {printable(event.value, 40)}")
         return str(event.value)
 
-    def _aliased(self, event: Any) -> Any:
+    def _resolve_alias(self, event: Any) -> Any:
         if event.anchor not in self._anchors:
             self._refuse(event, f"the alias *{printable(event.anchor, 40)} stands for nothing that is finished")
         value = self._anchors[event.anchor]

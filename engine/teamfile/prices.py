@@ -21,7 +21,7 @@ from engine.teamfile.schema import AmountsBlock, TeamBlock, TeamDocument
 
 def unpriced_models(file: TeamFile) -> list[FileFault]:
     """Return a fault for each model under a cost budget that has no known price; blocks."""
-    uses = list(_unpriced_uses(file.team))
+    uses = list(_find_unpriced_uses(file.team))
     names = {model.model for _, _, model in uses if model.base_url is None and model.model is not None}
     priced = anyio.run(_find_priced, sorted(names)) if names else set()
     problems = []
@@ -55,16 +55,16 @@ async def _refuse(reference: str) -> None:
     raise AssertionError(f"{reference} is not to be reached")
 
 
-def _unpriced_uses(team: TeamDocument) -> Iterator[tuple[Loc, str, ModelSpec]]:
+def _find_unpriced_uses(team: TeamDocument) -> Iterator[tuple[Loc, str, ModelSpec]]:
     """Yield each model under a cost budget that has no price in the file, with its path."""
     blocks = dict(teams_of(team))
     for at, agent in agents_of(team):
-        yield from _unpriced_in((*at, "model"), agent.model, blocks, own=agent.limits)
+        yield from _find_unpriced((*at, "model"), agent.model, blocks, own=agent.limits)
     for at, block in blocks.items():
-        yield from _unpriced_in((*at, "supervisor", "model"), block.supervisor.model, blocks, own=None)
+        yield from _find_unpriced((*at, "supervisor", "model"), block.supervisor.model, blocks, own=None)
 
 
-def _unpriced_in(
+def _find_unpriced(
     loc: Loc, names: Any, blocks: dict[Loc, TeamBlock], *, own: AmountsBlock | None
 ) -> Iterator[tuple[Loc, str, ModelSpec]]:
     enclosing_teams = [blocks[loc[:end]] for end in range(len(loc), -1, -1) if loc[:end] in blocks]

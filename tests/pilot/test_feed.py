@@ -303,7 +303,9 @@ async def test_what_the_banner_says_of_the_file_is_not_repeated_by_each_read(app
         app.path.unlink()
         await until(pilot, lambda: app.view.situation.trouble)
         app.messages.say("answered")
-        app.background.read(lambda reader: reader.last_seq(), lambda _: None, failed=lambda: failed.append("failed"))
+        app.background.read(
+            lambda reader: reader.last_seq(), lambda _: None, on_failure=lambda: failed.append("failed")
+        )
         await until(pilot, lambda: failed)
 
         assert app.messages.current is not None

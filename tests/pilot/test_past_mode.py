@@ -380,7 +380,7 @@ async def test_a_list_of_the_journal_shows_nothing_of_later_after_it_could_not_b
         assert isinstance(screen, AuditScreen)
         await until(hand.pilot, lambda: len(screen.reading.entries) == len(seqs))
 
-        screen.reading._not_read()
+        screen.reading._handle_read_failure()
         await went_back(hand, seqs[1])
         await until(hand.pilot, lambda: [one.seq for one in screen.reading.entries] == seqs[1::-1])
 

@@ -138,7 +138,7 @@ def _drains(attempts: "Sequence[AttemptPreview]", _to: str) -> str:
 
 def _migrates(attempts: "Sequence[AttemptPreview]", to: str) -> str:
     steps = sum(attempt.steps for attempt in attempts)
-    preserved = f"; {_finished(steps, len(attempts))} kept" if steps else ""
+    preserved = f"; {_describe_steps(steps, len(attempts))} kept" if steps else ""
     if len(attempts) > 1:
         return f"{pluralize(len(attempts), 'attempt')} go on with {to} at their next step{preserved}"
     if attempts[0].waits:
@@ -148,7 +148,7 @@ def _migrates(attempts: "Sequence[AttemptPreview]", to: str) -> str:
 
 def _aborts(attempts: "Sequence[AttemptPreview]", to: str) -> str:
     steps = sum(attempt.steps for attempt in attempts)
-    lost = f"; {_finished(steps, len(attempts), its='')} thrown away" if steps else "; nothing was finished"
+    lost = f"; {_describe_steps(steps, len(attempts), its='')} thrown away" if steps else "; nothing was finished"
     if len(attempts) > 1:
         return f"{pluralize(len(attempts), 'attempt')} start again on {to}{lost}"
     return f"the attempt starts again on {to}{lost}"
@@ -159,6 +159,6 @@ def _stops(attempts: "Sequence[AttemptPreview]", _to: str) -> str:
     return f"{stop} next step, as was asked"
 
 
-def _finished(steps: int, attempts: int, *, its: str | None = None) -> str:
+def _describe_steps(steps: int, attempts: int, *, its: str | None = None) -> str:
     whose = ("its " if attempts == 1 else "their ") if its is None else its
     return f"{whose}{pluralize(steps, 'finished step')} {'is' if steps == 1 else 'are'}"

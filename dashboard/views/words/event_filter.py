@@ -39,7 +39,7 @@ class EventSubject:
         self._record, self._event, self._names, self._state = record, event, names, state
 
     def has(self, word: str) -> bool:
-        return self._is_in_body(word) or word in self._record.kind or word in self._named().casefold()
+        return self._is_in_body(word) or word in self._record.kind or word in self._join_names().casefold()
 
     def _is_in_body(self, word: str) -> bool:
         spelled = json.dumps(word, ensure_ascii=False)[1:-1]
@@ -50,12 +50,12 @@ class EventSubject:
     def _body(self) -> str:
         return self._record.body.decode("utf-8", errors="replace")
 
-    def _named(self) -> str:
+    def _join_names(self) -> str:
         record = self._record
         return "\0".join(self._names.of(an_id) for an_id in (record.agent_id, record.task_id, record.run_id) if an_id)
 
     def texts(self) -> Iterable[str]:
-        return (self._record.kind, *self._named().split("\0"), self._body())
+        return (self._record.kind, *self._join_names().split("\0"), self._body())
 
     def values(self, key: str) -> Iterable[Value]:
         record, event = self._record, self._event

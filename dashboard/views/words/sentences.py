@@ -87,7 +87,7 @@ _CONSEQUENCES = {"stop": "it stops", "ask": "a person is asked", "fail": "it end
 _TUNED = {"parallel": "works in parallel from now on", "selection": "prefers agents that did well before"}
 
 
-def _part(fields: _SentenceFields, event: on.PartImported | on.SummariesImported) -> str:
+def _describe_part(fields: _SentenceFields, event: on.PartImported | on.SummariesImported) -> str:
     kinds = msgspec.json.decode(event.state).items()
     listed = [(kind, each) for kind, each in kinds if each and (kind in _NOUNS or kind.endswith("s"))]
     imported = [pluralize(len(each), _NOUNS.get(kind, kind[:-1])) for kind, each in listed]
@@ -95,36 +95,36 @@ def _part(fields: _SentenceFields, event: on.PartImported | on.SummariesImported
     return f"part of an archive was imported: {', '.join(imported) or texts}"
 
 
-def _capabilities(fields: _SentenceFields, event: on.CapabilitiesChanged) -> str:
+def _describe_capabilities(fields: _SentenceFields, event: on.CapabilitiesChanged) -> str:
     can = [f"can now do {', '.join(event.added)}"] if event.added else []
     can += [f"no longer does {', '.join(event.removed)}"] if event.removed else []
     return f"{fields.agent_id} {' and '.join(can)}"
 
 
-def _watched(fields: _SentenceFields, event: on.PoolWatched) -> str:
+def _describe_watch(fields: _SentenceFields, event: on.PoolWatched) -> str:
     if event.due_ms is None:
         return f"every instance of {fields.agent_id} is at work: none is removed"
     left_s = (event.due_ms - event.at_ms) / 1000
     return f"an instance of {fields.agent_id} is idle; it is removed in {left_s:g} s if that stays so"
 
 
-def _grown(fields: _SentenceFields, event: on.GroupGrown) -> str:
+def _describe_growth(fields: _SentenceFields, event: on.GroupGrown) -> str:
     parts = [f"{pluralize(len(event.added), 'task')} added"] if event.added else []
     parts += [f"{len(event.skipped)} left out"] if event.skipped else []
     return f"{fields.check_id}: {event.failed or event.why}" + (f" ({', '.join(parts)})" if parts else "")
 
 
-def _begun(fields: _SentenceFields, event: on.AttemptStarted) -> str:
+def _describe_begin(fields: _SentenceFields, event: on.AttemptStarted) -> str:
     if event.agent_id is None:
         return f"the engine began {fields.task_id}"
     generation = f", g{event.generation}" if event.generation > 1 else ""
     return f"{fields.agent_id} began {fields.work} (attempt {event.attempt}{generation})"
 
 
-def _step(fields: _SentenceFields, event: on.StepRecorded) -> str:
+def _describe_step(fields: _SentenceFields, event: on.StepRecorded) -> str:
     arguments = "" if event.input in EMPTY_INPUTS else f" {preview(json.dumps(event.input, ensure_ascii=False), 60)}"
     if event.what == "model" and isinstance(event.input, dict):
-        answer = _answer(event.output if isinstance(event.output, dict) else {})
+        answer = _describe_answer(event.output if isinstance(event.output, dict) else {})
         return (
             f"{fields.agent_id} got {answer} from {event.input.get('model')} for {fields.work} in {fields.duration_ms}"
         )
@@ -135,7 +135,7 @@ def _step(fields: _SentenceFields, event: on.StepRecorded) -> str:
     return f"{fields.agent_id} finished {step_kind}{event.name}{arguments} of {fields.work} in {fields.duration_ms}"
 
 
-def _answer(answer: dict[str, Any]) -> str:
+def _describe_answer(answer: dict[str, Any]) -> str:
     """Summarize the answer of a model: the tools that it calls, else its text."""
     calls = [str(call.get("name")) for call in calls_in(answer)]
     if calls:
@@ -144,19 +144,19 @@ def _answer(answer: dict[str, Any]) -> str:
     return f"the answer “{text}”" if text else "an empty answer"
 
 
-def _parked(fields: _SentenceFields, event: on.AttemptParked) -> str:
+def _describe_parking(fields: _SentenceFields, event: on.AttemptParked) -> str:
     return f"{fields.agent_id} gave its slot back: {fields.work} waits for {WAITS_FOR[event.why]}"
 
 
-def _steered(fields: _SentenceFields, event: on.Steered) -> str:
+def _describe_steer(fields: _SentenceFields, event: on.Steered) -> str:
     return f"{event.sender or 'somebody'} says to {fields.names_of(event.tasks)}: {preview(event.text, 200)}"
 
 
-def _granted(fields: _SentenceFields, event: on.GrantGiven) -> str:
+def _describe_grant(fields: _SentenceFields, event: on.GrantGiven) -> str:
     return f"{fields.agent_id} {'calls' if event.allows else 'is refused'} {event.tool} without asking from now on"
 
 
-def _answered(fields: _SentenceFields, event: on.EscalationAnswered) -> str:
+def _describe_answered(fields: _SentenceFields, event: on.EscalationAnswered) -> str:
     about = f"{event.escalation_id} about {fields.names_of([event.subject])}"
     if event.by == "grant":
         return f"an answer for all calls of the tool answered {about}: {event.answer}"
@@ -192,8 +192,8 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         "error",
     ),
     on.ImportBegan: (lambda t, e: f"the import of {PurePath(e.path).name} began", ""),
-    on.PartImported: (_part, ""),
-    on.SummariesImported: (_part, ""),
+    on.PartImported: (_describe_part, ""),
+    on.SummariesImported: (_describe_part, ""),
     on.StateImported: (lambda t, e: f"{PurePath(e.path).name} was imported{', paused' if e.paused else ''}", ""),
     # Members of the team.
     on.SupervisorAdded: (
@@ -248,7 +248,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         + ("begins again on it" if e.mode == "abort" else "continues on it"),
         "warn",
     ),
-    on.CapabilitiesChanged: (_capabilities, "accent"),
+    on.CapabilitiesChanged: (_describe_capabilities, "accent"),
     on.TaskReassigned: (
         lambda t, e: f"{t.task_id} was given to {t.agent_id}"
         + ("" if e.stopping is None else "; it is stopped now" if e.now else ", from its next step on"),
@@ -280,7 +280,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         f"{e.reason}",
         "",
     ),
-    on.PoolWatched: (_watched, "muted"),
+    on.PoolWatched: (_describe_watch, "muted"),
     # Runs, tasks and attempts.
     on.RunSubmitted: (lambda t, e: f"request for {t.supervisor_id}: {preview(e.request, 80)}", "strong"),
     on.RunPaused: ("run {run_id} was paused", ""),
@@ -304,7 +304,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         + (f": {e.explanation}" if e.explanation else ""),
         "",
     ),
-    on.GroupGrown: (_grown, ""),
+    on.GroupGrown: (_describe_growth, ""),
     on.NeedMet: (lambda t, e: f"{t.task_id} has the answers that it needs: {t.names_of(e.answers)}", ""),
     on.GroupEnded: (
         lambda t, e: f"the graph of {t.task_id} {_ENDINGS.get(e.status.value, 'has ended')}{t.tail}", ""
@@ -329,11 +329,11 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         + (f", with {pluralize(len(e.reopened) - 1, 'other')}" if len(e.reopened) > 1 else ""),
         "",
     ),
-    on.AttemptStarted: (_begun, ""),
-    on.AttemptParked: (_parked, "muted"),
+    on.AttemptStarted: (_describe_begin, ""),
+    on.AttemptParked: (_describe_parking, "muted"),
     on.SlotWanted: ("{agent_id} waits for a slot to continue {work}", "muted"),
     on.AttemptResumed: ("{agent_id} continues {work}", ""),
-    on.StepRecorded: (_step, "muted"),
+    on.StepRecorded: (_describe_step, "muted"),
     on.ModelFailed: ("the model {model} failed {agent_id} at {work}: {error_type}: {error}", "error"),
     on.Remembered: (lambda t, e: f"{t.agent_id} remembers: {preview(e.text, 60)}", "muted"),
     on.PartRecorded: ("a part of prompts was written, {hash}", "muted"),
@@ -354,9 +354,9 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     on.AttemptLost: ("{task_id} was cut off with the engine; its finished steps are kept", "warn"),
     # Questions, answers and messages between the team and a person.
     on.Escalated: ("a person is asked ({escalation_id}): {question}", "attention"),
-    on.EscalationAnswered: (_answered, ""),
-    on.Steered: (_steered, "strong"),
-    on.GrantGiven: (_granted, ""),
+    on.EscalationAnswered: (_describe_answered, ""),
+    on.Steered: (_describe_steer, "strong"),
+    on.GrantGiven: (_describe_grant, ""),
     on.GrantRevoked: ("a person is asked again when {agent_id} calls {tool}", ""),
     on.QuestionWithdrawn: ("{agent_id} waits for no answer to {escalation_id} any more", "muted"),
     # Failures: failover, decisions of a person, circuits and restarts.

@@ -110,15 +110,15 @@ def _texts(state: State, texts: int) -> Iterator[str]:
 
 def _numbers(state: State, tables: Mapping[str, EntityTable]) -> Iterator[str]:
     for name in _numbers_in(State):
-        yield from _unbounded(State, name, (getattr(state, name),))
+        yield from _check_bounds(State, name, (getattr(state, name),))
     for table in tables.values():
         for name in _numbers_in(table.kind):
-            yield from _unbounded(table.kind, name, table.column(name))
+            yield from _check_bounds(table.kind, name, table.column(name))
     paying = (table for table in tables.values() if "usage" in field_names(table.kind))
     usages = [state.usage, *(usage for table in paying for usage in table.column("usage") if usage)]
     records = [record for agent in state.agents.values() for record in agent.track_record.values()]
     for name in _numbers_in(TrackRecord):
-        yield from _unbounded(TrackRecord, name, [getattr(record, name) for record in records])
+        yield from _check_bounds(TrackRecord, name, [getattr(record, name) for record in records])
     usages += [record.usage for record in records]
     yield from _usages(EntityTable(Usage, usages).with_all_cells())
     if any(not 0 <= each < _MAX_NUMBER for agent in state.agents.values() for each in agent.at_work_ms):
@@ -127,7 +127,7 @@ def _numbers(state: State, tables: Mapping[str, EntityTable]) -> Iterator[str]:
         yield "a timer waits longer than anything may"
 
 
-def _unbounded(kind: Any, name: str, values: Iterable[int | None]) -> Iterator[str]:
+def _check_bounds(kind: Any, name: str, values: Iterable[int | None]) -> Iterator[str]:
     """Report a count or time out of bounds."""
     numbers = list(filter(None, values))
     if numbers and not (min(numbers) > 0 and max(numbers) < (_MAX_TIME_MS if name.endswith("_ms") else _MAX_NUMBER)):

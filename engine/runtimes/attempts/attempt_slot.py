@@ -196,7 +196,7 @@ class AttemptSlot:
             del self._attempt.stoppable_waits[id(pending)], self._slot_waiters[id(pending)]
         self._attempt.raise_if_stopping()
 
-    def resumed(self) -> None:
+    def resume_steps(self) -> None:
         """Start the steps that waited for a slot; called by the host once the attempt has one."""
         self.set_held(True)
         for pending in self._slot_waiters.values():

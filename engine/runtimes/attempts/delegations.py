@@ -116,4 +116,4 @@ class AttemptDelegations:
         if pending is not None:
             pending.put(answer)
         if answer.has_slot:
-            self._slot.resumed()
+            self._slot.resume_steps()

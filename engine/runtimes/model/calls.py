@@ -120,7 +120,7 @@ class Calls:
         arguments = call.arguments
         is_read = call.name == self.results.tool and tool is None and call.name not in self._tools
         if is_read and isinstance(arguments, dict):
-            return "", lambda: _completed(CallResult(self.results.read(arguments), is_read=True))
+            return "", lambda: _return_result(CallResult(self.results.read(arguments), is_read=True))
         call_input = call.invalid if call.invalid is not None else arguments
         key = self._work.attempt.key(f"call:{call.name if tool is None else tool.name}", call_input)
         return key, self._handler(call, key, call_input)
@@ -138,13 +138,13 @@ class Calls:
         if tool is not None and isinstance(arguments, dict) and (tool.runs_last or not is_recorded):
             return lambda: tool.answer(call.name, arguments, key)
         if is_recorded:
-            return lambda: self._recorded_result(key)
+            return lambda: self._read_recorded_result(key)
         if call.invalid is not None or not isinstance(arguments, dict):
             error = f"the arguments of {call.name} are not a JSON object: {as_text(call_input)[:200]}"
             return lambda: self._record_refusal(call, key, error_result(error))
         return lambda: self._call_tool(call, arguments, key)
 
-    async def _recorded_result(self, key: str) -> CallResult:
+    async def _read_recorded_result(self, key: str) -> CallResult:
         return CallResult(await self._work.attempt.recorded_output(key))
 
     async def _record_refusal(self, call: Call, key: str, result: dict[str, JsonValue]) -> CallResult:
@@ -167,7 +167,7 @@ class Calls:
             return CallResult(await call_tool(self._work, tool, arguments, key))
 
 
-async def _completed(outcome: CallResult) -> CallResult:
+async def _return_result(outcome: CallResult) -> CallResult:
     return outcome
 
 

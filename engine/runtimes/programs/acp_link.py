@@ -203,7 +203,7 @@ class AcpLink:
             return {"output": terminal.output.decode(errors="replace"), "truncated": terminal.truncated, **ending}
         if method == "terminal/wait_for_exit":
             name = schema.WaitForTerminalExitRequest.model_validate(params).terminal_id
-            code, signal = await self._requests.terminals.exited(name)
+            code, signal = await self._requests.terminals.wait_for_exit(name)
             return {"exitCode": code, "signal": signal}
         if method == "terminal/kill":
             await self._requests.terminals.kill(schema.KillTerminalRequest.model_validate(params).terminal_id)

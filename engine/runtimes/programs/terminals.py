@@ -91,7 +91,7 @@ class Terminals:
             raise NoTerminal(f"there is no terminal {name!r:.60}")
         return self._terminals[name]
 
-    async def exited(self, name: str) -> tuple[int | None, str | None]:
+    async def wait_for_exit(self, name: str) -> tuple[int | None, str | None]:
         """Wait until a program has exited and its output is read; return its exit status."""
         terminal = self.at(name)
         await terminal.program.exited.wait()

@@ -160,8 +160,8 @@ def a_budget_ends_with_what_was_spent(ledger: ShadowLedger, event: events.Budget
     subject_budgets = [budget for agent_id in by for budget in budgets(ledger, spender, agent_id, every=True)]
     limits = [limit for amount, _, limit in subject_budgets if amount == event.amount]
     asked_limit = ledger.spending.asked_limits.get((event.subject, event.amount))
-    if event.spent != _spent(ledger, spender.id, event.amount):
-        return f"{spender.id} spent {_spent(ledger, spender.id, event.amount)}; the event says {event.spent}"
+    if event.spent != _sum_spent(ledger, spender.id, event.amount):
+        return f"{spender.id} spent {_sum_spent(ledger, spender.id, event.amount)}; the event says {event.spent}"
     if limits and event.limit not in (*limits, asked_limit):
         return f"{spender.id} may spend {limits} {event.amount}; the event says {event.limit}"
     needed = event.spent + event.needs
@@ -208,10 +208,10 @@ def budgets(
         limits = sorted(Decimal(str(value)) for value in values if value is not None)
         times = 1 + ledger.spending.granted.get((spender.id, amount), 0)
         for limit in limits if every else limits[:1]:
-            yield amount, _spent(ledger, spender.id, amount), limit * times
+            yield amount, _sum_spent(ledger, spender.id, amount), limit * times
 
 
-def _spent(ledger: ShadowLedger, owner: str, amount: Amount) -> Decimal:
+def _sum_spent(ledger: ShadowLedger, owner: str, amount: Amount) -> Decimal:
     if amount == "attempts":
         return Decimal(ledger.spending.begun[owner])
     usage = ledger.spending.usage_of(owner)

@@ -165,7 +165,7 @@ class Merge(ReportingScratch):
         path = f"{self.path_of(above_id)}/{member.name}"
         if since == "current":
             self.note("added", None, path=path, since=since, subject="agent" if is_agent else "supervisor")
-            self._record_unapplied(above_id, removed=[*self._unapplied_of(above_id).removed, member.name])
+            self._record_unapplied(above_id, removed=[*self._find_unapplied(above_id).removed, member.name])
             return
         new = self._mint("a" if is_agent else "s")
         if isinstance(member, SupervisorSpec):
@@ -299,7 +299,7 @@ class Merge(ReportingScratch):
             fields = [FieldDifference(field=ORDER, was=as_json(was), now=as_json(now))]
             self.note("changed", supervisor_id, fields=fields, since=since)
         if since == "current":
-            self._record_unapplied(supervisor_id, settings=self._unapplied_of(supervisor_id).settings | {ORDER: ""})
+            self._record_unapplied(supervisor_id, settings=self._find_unapplied(supervisor_id).settings | {ORDER: ""})
         else:
             self.take([MembersOrdered(supervisor_id=supervisor_id, members=ordered)])
 
@@ -325,7 +325,7 @@ class Merge(ReportingScratch):
         same: list[str] = []
         different: dict[str, Declared] = {}
         for path, member_id in self.ids.items():
-            declaration, base = self._unapplied_of(member_id), self.state.declared.get(member_id)
+            declaration, base = self._find_unapplied(member_id), self.state.declared.get(member_id)
             if base is not None and not self._terms.whole:
                 # Later declarations of single members may restore them.
                 declaration = copy_with(declaration, removed=list(base.removed))
@@ -363,9 +363,9 @@ class Merge(ReportingScratch):
 
     def _record_unapplied(self, member_id: str, **values: Any) -> None:
         """Record declared values of a member that are not applied."""
-        self._unapplied[member_id] = copy_with(self._unapplied_of(member_id), **values)
+        self._unapplied[member_id] = copy_with(self._find_unapplied(member_id), **values)
 
-    def _unapplied_of(self, member_id: str) -> Declaration:
+    def _find_unapplied(self, member_id: str) -> Declaration:
         return self._unapplied.get(member_id, Declaration())
 
 
