@@ -227,9 +227,25 @@ _STATUS: dict[type, str] = {
 
 
 def _piece_event(piece: Piece, place: _Place, run_id: str) -> StreamEvent:
-    value = {"arguments" if piece.kind == "tool_started" else "result": piece.value}
-    text: dict[str, Any] = {"attempt": piece.speaker.attempt, "text": piece.text, "name": piece.name}
-    return _stream_event(place, run_id, kind=piece.kind, at_ms=piece.at_ms, seq=None, **text, **value)
+    kind: Any = piece.kind
+    is_start = kind == "tool_started"
+    # Field by field: this is made for each chunk of a text, and `_stream_event` is slower.
+    return StreamEvent(
+        kind=kind,
+        at_ms=piece.at_ms,
+        seq=None,
+        run_id=run_id,
+        task_id=place.task_id,
+        parent_id=place.parent_id,
+        agent_id=place.agent_id,
+        agent=place.agent,
+        depth=place.depth,
+        attempt=piece.speaker.attempt,
+        text=piece.text,
+        name=piece.name,
+        arguments=piece.value if is_start else None,
+        result=None if is_start else piece.value,
+    )
 
 
 def _stream_event(place: _Place, run_id: str, **fields: Any) -> StreamEvent:
