@@ -11,7 +11,11 @@ from pathlib import Path, PurePosixPath
 from dashboard.demo.git import GitUnavailable, run_git
 from dashboard.demo.source import MAX_FILE_BYTES
 
-_LEFT_OUT = (".", "__pycache__", "node_modules", "site-packages")
+_LEFT_OUT = ("__pycache__", "node_modules", "site-packages")
+
+
+def _is_left_out(folder: str) -> bool:
+    return folder.startswith(".") or folder in _LEFT_OUT
 
 
 def list_files(folder: Path, under: str = "") -> tuple[list[str], list[str]]:
@@ -28,7 +32,7 @@ def list_files(folder: Path, under: str = "") -> tuple[list[str], list[str]]:
     if not names:
         place = folder / under
         inner = [path.relative_to(place) for path in place.rglob("*") if path.is_symlink() or not path.is_dir()]
-        seen = [path for path in inner if not any(part.startswith(_LEFT_OUT) for part in path.parts[:-1])]
+        seen = [path for path in inner if not any(_is_left_out(part) for part in path.parts[:-1])]
         names = {(under / path).as_posix() for path in seen} if place.is_dir() else {under}
     # A name that is not UTF-8 becomes one that is not there.
     texts = sorted(name.encode("utf-8", "backslashreplace").decode() for name in names)

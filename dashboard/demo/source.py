@@ -5,7 +5,9 @@ out of the folder.
 """
 
 import ast
+import errno
 import io
+import os
 import stat
 import tokenize
 import warnings
@@ -16,6 +18,7 @@ from typing import Any
 
 MAX_FILE_BYTES = 5_000_000
 """Larger files are skipped."""
+_NOT_REGULAR = f"no longer a regular file of at most {MAX_FILE_BYTES:,} bytes"
 
 
 class SourceRefused(Exception):
@@ -29,16 +32,23 @@ class SourceRefused(Exception):
         return f"{self.name}: {self.reason}"
 
 
+def _open_plainly(path: str, flags: int) -> int:
+    """Open a file without following a link, and without waiting for the other end of a pipe."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
 def read_bytes(folder: str, name: str) -> bytes:
     """The content of a regular file below a folder; raises SourceRefused."""
     path = Path(folder, name)
     try:
-        status = path.lstat()
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE_BYTES:
-            raise SourceRefused(name, f"no longer a regular file of at most {MAX_FILE_BYTES:,} bytes")
-        return path.read_bytes()
+        with open(path, "rb", opener=_open_plainly) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE_BYTES:
+                raise SourceRefused(name, _NOT_REGULAR)
+            return file.read()
     except OSError as error:
-        raise SourceRefused(name, error.strerror or str(error)) from error
+        reason = _NOT_REGULAR if error.errno == errno.ELOOP else error.strerror or str(error)
+        raise SourceRefused(name, reason) from error
 
 
 def encoding_of(name: str, data: bytes) -> str:

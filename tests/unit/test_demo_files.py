@@ -21,8 +21,9 @@ def git(folder: Path, *arguments: str) -> None:
 
 def test_where_there_is_no_repository_hidden_folders_and_those_of_tools_are_left_out(tmp_path: Path) -> None:
     write(tmp_path, "a.py", ".hidden", ".venv/b.py", "node_modules/c.js", "pkg/__pycache__/d.pyc", "pkg/e.py")
+    write(tmp_path, "node_modules_old/f.js")
 
-    assert list_files(tmp_path) == ([".hidden", "a.py", "pkg/e.py"], [])
+    assert list_files(tmp_path) == ([".hidden", "a.py", "node_modules_old/f.js", "pkg/e.py"], [])
 
 
 def test_pipes_links_and_unreadable_files_are_skipped_without_being_opened(tmp_path: Path) -> None:

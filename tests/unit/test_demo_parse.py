@@ -86,12 +86,13 @@ def test_a_file_that_is_no_python_fails_with_a_reason_that_survives_a_process_bo
     assert str(pickle.loads(pickle.dumps(failed.value))) == str(failed.value)
 
 
-def test_a_file_that_has_grown_too_large_or_become_a_link_since_it_was_listed_is_not_opened(tmp_path: Path) -> None:
+def test_a_file_that_has_grown_too_large_or_become_no_file_since_it_was_listed_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "grown.py").touch()
     os.truncate(tmp_path / "grown.py", MAX_FILE_BYTES + 1)
     (tmp_path / "link.py").symlink_to("/etc/hostname")
+    os.mkfifo(tmp_path / "pipe.py")
 
-    for name in ("grown.py", "link.py"):
+    for name in ("grown.py", "link.py", "pipe.py"):
         with pytest.raises(SourceRefused, match="no longer a regular file of at most"):
             checks.scan_fast({"folder": str(tmp_path), "files": [name]})
 
