@@ -210,7 +210,7 @@ class QuarterdeckApp(Deck):
         if self._opening is not None:
             return
         if not self.pace.is_answering:
-            for screen in self._visible():
+            for screen in self._find_visible_screens():
                 screen.key_frames.run_deferred()  # a key that changed nothing else had no frame
         changed = await self.pace.fold(self.feed)
         self._stale |= changed and not self.past.is_shown
@@ -271,7 +271,7 @@ class QuarterdeckApp(Deck):
     async def _redraw_in_steps(self, view: ViewState) -> None:
         """Redraw the body, then the frame; a key that arrives in between is answered first."""
         by_clock = self._set_view(view)
-        for screen in [*self._visible()]:
+        for screen in [*self._find_visible_screens()]:
             if by_clock or not isinstance(screen, Frame):
                 self._show(screen, by_clock=by_clock)
             elif screen.is_there:
@@ -349,7 +349,7 @@ class QuarterdeckApp(Deck):
         return (past.seq, past.at_ms, 0)
 
     def show(self, *, by_clock: bool = False) -> None:
-        for screen in self._visible():
+        for screen in self._find_visible_screens():
             self._show(screen, by_clock=by_clock)
 
     def _show(self, screen: LiveScreen, *, by_clock: bool) -> None:
@@ -361,11 +361,11 @@ class QuarterdeckApp(Deck):
 
     def show_time(self) -> None:
         self.flush()
-        for screen in self._visible():
+        for screen in self._find_visible_screens():
             if isinstance(screen, Frame):
                 screen.surroundings.update_time_bar(self.view)
 
-    def _visible(self) -> Iterator[LiveScreen]:
+    def _find_visible_screens(self) -> Iterator[LiveScreen]:
         """Yield the visible screens, the topmost first; none while the app closes."""
         for screen in reversed(self.screen_stack) if self.is_running else ():
             if isinstance(screen, LiveScreen) and screen.has_begun:

@@ -104,7 +104,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the subcommand; a wrong name is answered with the nearest."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise UnknownCommand(_unknown(args[0]), ctx)
+            raise UnknownCommand(_describe_unknown(args[0]), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -150,7 +150,7 @@ def _setting(name: str, kind: Callable[[Any], Any]) -> Callable[[click.Context, 
     return remember
 
 
-def _unknown(name: str) -> str:
+def _describe_unknown(name: str) -> str:
     if name.endswith(".db"):
         return f"there is no command {name!r}; to open a database: quarterdeck --db {quote_path(name)}"
     from difflib import get_close_matches  # only a wrong name needs it

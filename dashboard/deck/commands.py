@@ -151,7 +151,7 @@ class Commands:
         """Stop the engine that leads, then call `stopped`."""
         token = self._feed.engine.token if self._feed.engine is not None else None
 
-        def stopping() -> None:
+        def stop() -> None:
             self._client().perform(StopEngine(token=token), PATIENCE_S)
 
-        self._background.run_in_thread(stopping, lambda _: stopped(), (StoreError, CoreError), "not stopped: ")
+        self._background.run_in_thread(stop, lambda _: stopped(), (StoreError, CoreError), "not stopped: ")

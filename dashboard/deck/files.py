@@ -29,13 +29,13 @@ class TeamFiles:
         """Write an archive in a thread."""
         from engine.archive import ArchiveError, export_archive  # needed only for exports
 
-        def exporting() -> "ExportResult":
+        def write_archive() -> "ExportResult":
             self._feed.check_same_file()
             return export_archive(self._path, target)
 
         self._messages.say("… exporting", "muted")
         errors = (ArchiveError, StoreError, OSError)
-        self._background.run_in_thread(exporting, self.announce_export, errors, "not exported: ")
+        self._background.run_in_thread(write_archive, self.announce_export, errors, "not exported: ")
 
     def announce_export(self, done: "ExportResult") -> None:
         """Say what was exported, and where it is."""
@@ -66,13 +66,13 @@ class TeamFiles:
             outcome = describe_fork(asked_seq=seq, at_seq=new_fork.at_seq, runs=new_fork.runs, tasks=new_fork.tasks)
             self._messages.say(f"{outcome} · {self.hand_over(new_fork.path)}", "busy")
 
-        def forking() -> "Fork":
+        def write_fork() -> "Fork":
             self._feed.check_same_file()
             return fork(self._path, target, at_seq=seq)
 
         self._messages.say("… forking", "muted")
         errors = (StoreError, CoreError, OSError)
-        self._background.run_in_thread(forking, announce, errors, "not forked: ")
+        self._background.run_in_thread(write_fork, announce, errors, "not forked: ")
 
     def hand_over(self, fork: Path) -> str:
         """Return how to open a new fork."""

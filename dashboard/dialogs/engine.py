@@ -43,7 +43,7 @@ class EngineDialog(Dialog, ModalScreen[object]):
         deck, info = self.deck, self.deck.view.situation.engine
         takeover = info is not None and info.hung
 
-        def starting() -> int:
+        def start() -> int:
             started = start_engine(deck.path, *["--takeover"] * takeover)
             started.leave()
             leader = engine_at_work(deck.path)  # another engine may have been first
@@ -55,7 +55,7 @@ class EngineDialog(Dialog, ModalScreen[object]):
 
         self.app.pop_screen()
         deck.messages.say("… starting an engine", "muted")
-        deck.background.run_in_thread(starting, announce, (EngineDidNotStart, StoreError, OSError))
+        deck.background.run_in_thread(start, announce, (EngineDidNotStart, StoreError, OSError))
 
 
 class LeadingDialog(Dialog):

@@ -123,14 +123,14 @@ class ReassignDialog(ChoiceDialog):
             self.show_problem("its run has ended")
             return
         self.query_one(Radio).display = task.attempt is not None
-        self.text_of("details").show([labelled_cell("now", self._where(task, view))])
+        self.text_of("details").show([labelled_cell("now", self._describe_place(task, view))])
         command = self.build_command()
         if command is None:
             self.show_problem("there is no other agent in the team")
             return
         self.rehearse(command, shell_line_to_send(state, command))
 
-    def _where(self, task: Task, view: ViewState) -> str:
+    def _describe_place(self, task: Task, view: ViewState) -> str:
         state = view.state
         agent = state.agents.get((task.attempt.agent_id if task.attempt is not None else task.worker_id) or "")
         if task.attempt is not None:

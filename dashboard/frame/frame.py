@@ -354,11 +354,11 @@ class Frame(LiveScreen, Screen[None]):
     def action_jump(self) -> None:
         """Start jump mode: label every target with a letter, and go to that of the next key."""
 
-        def chosen(spot: Spot | None) -> None:
+        def go_to_spot(spot: Spot | None) -> None:
             if spot is not None:
                 spot.go()
 
-        self.app.push_screen(dialogs.jump.JumpScreen(spots_of(self.query("*"))), chosen)
+        self.app.push_screen(dialogs.jump.JumpScreen(spots_of(self.query("*"))), go_to_spot)
 
     def focus_body(self) -> None:
         self.query_one("#body").focus()

@@ -119,7 +119,7 @@ class TaskScreen(PanelsScreen):
         sections = [("ATTEMPTS", attempts), ("TASKS", children), ("STEPS", steps)]
         filled_sections = [(title, lines) for title, lines in sections if lines]
         if not filled_sections:
-            pane.fill("ATTEMPTS", [_none("none began yet")])
+            pane.fill("ATTEMPTS", [_make_faint_line("none began yet")])
             return
         lines = [*filled_sections[0][1]]
         for title, more in filled_sections[1:]:
@@ -156,7 +156,9 @@ class TaskScreen(PanelsScreen):
             lines = output_lines(self.reading.texts.of(task.output), pane.wide)
         title = title if section.grows else "OUTPUT"
         right = pane.follow_growth(self.subject_id if section.grows else None)
-        pane.fill(title, lines or [_none("nothing" if task is None or task.ended else "nothing yet")], right=right)
+        pane.fill(
+            title, lines or [_make_faint_line("nothing" if task is None or task.ended else "nothing yet")], right=right
+        )
 
     def task_needing_input(self, view: ViewState) -> str | None:
         """Return the task if the state has dropped it, and its input with it."""
@@ -169,7 +171,7 @@ class TaskScreen(PanelsScreen):
         return self._newest.up_to(view.state.seq, reader, view.names, run_id=self._run_id, task_id=self.subject_id)
 
 
-def _none(text: str) -> Line:
+def _make_faint_line(text: str) -> Line:
     return Line((Span(text, "faint"),))
 
 

@@ -74,7 +74,7 @@ def folders_to_search() -> Iterator[Path]:
     except FileNotFoundError:  # it was removed
         return
     yield current_folder
-    below, home = current_folder, _home()
+    below, home = current_folder, _find_home()
     for folder in current_folder.parents:
         status = folder.stat()
         is_own = status.st_uid == os.geteuid() and not status.st_mode & stat.S_IWOTH
@@ -84,7 +84,7 @@ def folders_to_search() -> Iterator[Path]:
         below = folder
 
 
-def _home() -> Path | None:
+def _find_home() -> Path | None:
     try:
         return home_folder().resolve()
     except NoHome:

@@ -174,7 +174,7 @@ class Past:
 
     def _work(self) -> None:
         reader: Reader | None = None
-        while requests := self._next():
+        while requests := self._wait_for_requests():
             try:
                 reader = reader or self._open_reader()
                 self._target = self._resolve(reader, requests)
@@ -196,7 +196,7 @@ class Past:
             raise
         return reader
 
-    def _next(self) -> list[_Request]:
+    def _wait_for_requests(self) -> list[_Request]:
         """Wait for the next requests; an empty list means stop."""
         with self._condition:
             self._condition.wait_for(lambda: self._requests or self._stopped)

@@ -58,12 +58,12 @@ class LogScreen(Frame):
             self._lines, lambda line: FilterFields((line,))
         )
         pane, at_end = self.pane, self.pane.scroll_offset.y >= self.pane.max_scroll_y
-        cells = [Cell(line, _tone(line)) for line in matching_lines] or self._empty()
-        pane.show([*cells, *self._below(view, pane.size.height - len(cells) - 2)])
+        cells = [Cell(line, _tone(line)) for line in matching_lines] or self._make_empty_cells()
+        pane.show([*cells, *self._make_journal_cells(view, pane.size.height - len(cells) - 2)])
         if at_end:
             pane.scroll_end(animate=False)
 
-    def _below(self, view: ViewState, room: int) -> list[Cell]:
+    def _make_journal_cells(self, view: ViewState, room: int) -> list[Cell]:
         """Return events of the journal for the room below a short log."""
         if room <= 0 or self.finding.needle or self.size.height < TROUBLES_MIN_HEIGHT:
             return []
@@ -72,7 +72,7 @@ class LogScreen(Frame):
         cells = troubles(self._troubles.entries, view.names, width=self.pane.size.width, height=room)
         return [*head, *cells] if cells else []
 
-    def _empty(self) -> list[Cell]:
+    def _make_empty_cells(self) -> list[Cell]:
         hint = f"a detached engine writes its errors to {log_of(self.deck.path)}"
         text, more = empty_message(self.finding.needle, "line", "the log is empty", hint)
         return [Cell(text), Cell(more, "muted")]

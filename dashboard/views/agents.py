@@ -139,9 +139,9 @@ def agents(
 
 def widest_name(state: State) -> int:
     """Return the cells of the longest name of an agent."""
-    return _widest(tuple([agent.name for agent in state.agents.values()]))
+    return _measure_widest(tuple([agent.name for agent in state.agents.values()]))
 
 
 @lru_cache(4)  # a thousand names at each key press
-def _widest(names: tuple[str, ...]) -> int:
+def _measure_widest(names: tuple[str, ...]) -> int:
     return max(map(cell_len, names), default=0)

@@ -43,7 +43,7 @@ class Transcript:
         if not line:
             return ""
         output = self._break_line() + self._flush(task_id) + self._break_line()
-        return f"{output}{clean(agent)}  {line}\n{self._next()}"
+        return f"{output}{clean(agent)}  {line}\n{self._flush_waiting()}"
 
     def end(self) -> str:
         """Return the buffered text at the end of the stream."""
@@ -53,7 +53,7 @@ class Transcript:
 
     def _add_text(self, task_id: str, piece: _Piece) -> str:
         if self._holder is None or self._holder[0] == task_id:
-            return self._write(task_id, piece) + self._next()
+            return self._write(task_id, piece) + self._flush_waiting()
         pieces = self._waiting.setdefault(task_id, [])
         if pieces and pieces[-1].kind == piece.kind:
             pieces[-1] = pieces[-1]._replace(text=pieces[-1].text + piece.text)
@@ -74,7 +74,7 @@ class Transcript:
             return output.removesuffix(prefix)
         return output + clean(last)
 
-    def _next(self) -> str:
+    def _flush_waiting(self) -> str:
         """Return the buffered text of other tasks while no line is held."""
         output = ""
         while self._holder is None and self._waiting:

@@ -94,7 +94,7 @@ class Report(VerticalScroll, can_focus=True):
             while self.text != self._target_text and self.is_attached:
                 new_sections = sections(self._target_text)
                 widgets = list(self.query_children(Markdown))
-                same = _common(self._sections, new_sections)
+                same = _count_common(self._sections, new_sections)
                 if same < len(widgets):
                     del self._sections[same:]
                     await self.remove_children(widgets[same:])
@@ -117,7 +117,7 @@ class Report(VerticalScroll, can_focus=True):
         return True
 
 
-def _common(some: list[str], others: list[str]) -> int:
+def _count_common(some: list[str], others: list[str]) -> int:
     """Return the length of the common prefix of two lists."""
     pairs = zip(some, others, strict=False)
     return next((at for at, (first, other) in enumerate(pairs) if first != other), min(len(some), len(others)))

@@ -235,7 +235,7 @@ class Table(Toned, ScrollView, can_focus=True):
         return [
             self._heading(rooms)
             if y < HEADINGS
-            else self._below(y, width)
+            else self._render_below(y, width)
             if (index := y + top) >= rows
             else self._row(index, width, selected if index == self.line else "", rooms)
             for y in places
@@ -349,7 +349,7 @@ class Table(Toned, ScrollView, can_focus=True):
         segments = [Segment(fit(text, left, right=column.right and not cell.lead), toned)]
         return [Segment(lead, on["faint"]), *segments] if lead else segments
 
-    def _below(self, y: int, width: int) -> Strip:
+    def _render_below(self, y: int, width: int) -> Strip:
         """Return a line below the last row: blank, or the hint of an empty table."""
         line = y - HEADINGS - max(1, self.room // 3)
         is_said = not len(self.rows.keys) and 0 <= line < len(self.rows.empty)

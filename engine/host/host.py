@@ -189,7 +189,7 @@ class Host:
             put=loop.put,
         )
         self._handover = Handover(self, self.store, self._attempts, put=loop.put, close_intake=self._intake.close)
-        self._imports = Imports(self, granted=self._trusting.granted, tell=self._signal_and_wait)
+        self._imports = Imports(self, granted=self._trusting.find_grants, tell=self._signal_and_wait)
 
     @property
     def state(self) -> State:

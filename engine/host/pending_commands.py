@@ -201,7 +201,7 @@ class Intake:
         try:
             command = decode_command(row.kind, row.body)
             with self._services.clock.held():
-                granted, finished_fields = await self._granted(command), await self._finished_fields_for(command)
+                granted, finished_fields = await self._find_grants(command), await self._finished_fields_for(command)
         except (ValueError, TrustError) as error:
             await self._refuse(row, one_line(error))
             return
@@ -209,7 +209,7 @@ class Intake:
             Order(id=row.id, command=command, sender=row.sender, role=row.role, granted=granted, **finished_fields)
         )
 
-    async def _granted(self, command: Command) -> dict[str, str]:
+    async def _find_grants(self, command: Command) -> dict[str, str]:
         if not (isinstance(command, LoadTeam) or references_in_command(command)):
             return {}
         return await self._services.threads.run(partial(self._trusting.grants_of_inbox, command))

@@ -56,14 +56,14 @@ class Trusting:
         references = references_in_command(command)
         if isinstance(command, LoadTeam):
             self._check_load(command, references)
-            return self.granted(references, Path(command.path))
-        return self.granted(references) if references else {}
+            return self.find_grants(references, Path(command.path))
+        return self.find_grants(references) if references else {}
 
     def grants_of_program(self, command: Command) -> dict[str, str]:
         """Return the trusted references of a command of this process, with the hashes of their code; blocks."""
         return grants_for_own_program(command) if self._is_program else self.grants_of_inbox(command)
 
-    def granted(self, references: Iterable[str], team: Path | None = None) -> dict[str, str]:
+    def find_grants(self, references: Iterable[str], team: Path | None = None) -> dict[str, str]:
         """Return those of `references` that are trusted, with the hashes of their code; blocks."""
         sources_by_reference = self._look_up(references, self._team() if team is None else team)
         return {reference: digest_of(sources) for reference, sources in sources_by_reference.items()}
@@ -136,7 +136,7 @@ class Trusting:
         if self._allowed is None:
             return {}
         folder = Folder(team.parent if team is not None else self.folder)
-        return self._allowed.granted(references, folder, db=self._db, team=team)
+        return self._allowed.find_granted(references, folder, db=self._db, team=team)
 
     def _team(self) -> Path | None:
         team = self._state().team

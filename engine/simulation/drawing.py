@@ -288,10 +288,10 @@ def _value(hint: Any, draw: Random, state: State) -> Any:
         return {_value(args[0], draw, state): _value(args[1], draw, state) for _ in range(draw.choice([0, 1, 2]))}
     if isinstance(hint, type) and issubclass(hint, Struct):
         return draw_record(hint, draw, state)
-    return _plain(hint, draw, state)
+    return _draw_plain(hint, draw, state)
 
 
-def _plain(hint: Any, draw: Random, state: State) -> Any:
+def _draw_plain(hint: Any, draw: Random, state: State) -> Any:
     if hint is bool:
         return draw.random() < 0.5
     if hint is int:

@@ -51,7 +51,7 @@ EXPECTED_ENDS = (EngineKilled, Deposed, DiskStayedFull)
 
 def run_history(plan: Plan, *, patience_s: float = PATIENCE_S) -> HistoryResult:
     """Run a plan until it ends, breaks a law, or makes no progress for `patience_s` real seconds."""
-    with _quiet():
+    with _silence_log():
         history = SimulatedHistory(plan)
         try:
             anyio.run(history.run, patience_s)
@@ -62,7 +62,7 @@ def run_history(plan: Plan, *, patience_s: float = PATIENCE_S) -> HistoryResult:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _silence_log() -> Iterator[None]:
     """Silence the engine's log: engines die on purpose here."""
     log = logging.getLogger("engine")
     before = log.level

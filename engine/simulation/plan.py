@@ -184,10 +184,10 @@ def describe_command(command: Command) -> str:
     for command_field in fields(type(command)):
         value = getattr(command, command_field.name)
         if value not in (command_field.default, None, [], {}):
-            parts.append(f"{command_field.name}={_short(value)}")
+            parts.append(f"{command_field.name}={_shorten(value)}")
     return " ".join([str(command.type).replace("_", " "), *parts])
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     name = getattr(value, "name", None)
     return str(name) if name is not None else preview(value if isinstance(value, str | dict) else repr(value), 60)

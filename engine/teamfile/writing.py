@@ -58,7 +58,7 @@ def _block(spec: AgentSpec) -> dict[str, Any]:
     if values["type"] == implied_type(values):
         values["type"] = None
     ordered = {name: values.get(name) for name in AgentBlock.model_fields}
-    return {name: _plain(value) for name, value in ordered.items() if name == "name" or not _is_default(name, value)}
+    return {name: _to_plain(value) for name, value in ordered.items() if name == "name" or not _is_default(name, value)}
 
 
 def _fields(spec: AgentSpec) -> dict[str, Any]:
@@ -103,14 +103,14 @@ def _own_values(record: Any, keys: Iterable[str]) -> dict[str, Any]:
     return {key: getattr(record, key) for key in keys if getattr(record, key) != defaults[key]}
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     """Return a value as plain lists, dicts, texts and numbers."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _to_plain(item) for key, item in value.items()}
     if isinstance(value, msgspec.Struct):
-        return {name: _plain(getattr(value, name)) for name in field_names(type(value))}
+        return {name: _to_plain(getattr(value, name)) for name in field_names(type(value))}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(item) for item in value]
+        return [_to_plain(item) for item in value]
     if isinstance(value, Decimal):
         return float(value) if Decimal(str(float(value))) == value else str(value)
     return value

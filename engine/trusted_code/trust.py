@@ -143,7 +143,7 @@ class TrustList:
             changed = [path.name, *changed] if before.sha256 != sha256 else changed
         raise UntrustedFile(path, references, changed=changed)
 
-    def granted(self, references: Iterable[str], folder: Folder, *, db: Path | None, team: Path | None) -> Granted:
+    def find_granted(self, references: Iterable[str], folder: Folder, *, db: Path | None, team: Path | None) -> Granted:
         """Return which of some references an engine may import, each with its code as it is now; blocks.
 
         Args:
@@ -351,7 +351,7 @@ def needs_trust(allowed: TrustList, references: Sequence[str], state: State, db:
     """Return the references that the user's list does not allow for a database."""
     team = Path(state.team.path) if state.team is not None else None
     folder = Folder(code_folder(state, Path.cwd()))
-    granted = allowed.granted(references, folder, db=None if db is None else db.resolve(), team=team)
+    granted = allowed.find_granted(references, folder, db=None if db is None else db.resolve(), team=team)
     return [reference for reference in references if reference not in granted]
 
 

@@ -26,7 +26,7 @@ async def at_rest(pilot: Pilot[int]) -> None:
             await app.workers.wait_for_complete()
             if app.past.playback.busy:
                 await anyio.sleep(0.005)  # nothing tells when its thread has read the moment
-            for screen in [*app._visible()]:
+            for screen in [*app._find_visible_screens()]:
                 screen.key_frames.run_deferred()  # on a busy machine the frame of its key came too late
             await pilot.pause()
 
@@ -34,7 +34,7 @@ async def at_rest(pilot: Pilot[int]) -> None:
 def _moves(app: QuarterdeckApp) -> bool:
     """Return whether the screen on top is still opening, has yet to be laid out or called back, or holds work back."""
     screen = app.screen
-    waits = any(one.key_frames.deferred for one in app._visible())
+    waits = any(one.key_frames.deferred for one in app._find_visible_screens())
     return app._opening is not None or screen._layout_required or bool(screen._callbacks) or waits
 
 

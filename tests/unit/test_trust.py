@@ -82,7 +82,7 @@ def test_a_file_that_it_imports_is_part_of_what_is_trusted(trusted: TrustList) -
 
 def granted(trusted: TrustList, folder: Path, **of: Path | None) -> list[str]:
     where = {"db": None, "team": None, **of}
-    return list(trusted.granted(["crew:survey", "json:dumps", "other:f"], Folder(folder), **where))
+    return list(trusted.find_granted(["crew:survey", "json:dumps", "other:f"], Folder(folder), **where))
 
 
 def test_an_engine_may_import_what_was_allowed_for_its_team_or_its_database_and_nothing_else(

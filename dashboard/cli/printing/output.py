@@ -144,7 +144,7 @@ def emit(ctx: click.Context, kind: str, fields: Mapping[str, Any], table: Shown)
 
 def write_json(obj: Mapping[str, Any]) -> None:
     """Write one object as one line to stdout."""
-    _write(sys.stdout, _to_json(_plain(obj), separators=(",", ":")))
+    _write(sys.stdout, _to_json(_to_json_value(obj), separators=(",", ":")))
 
 
 def _to_json(obj: object, separators: tuple[str, str] | None = None) -> str:
@@ -202,12 +202,12 @@ def _write(stream: Any, text: str) -> None:
     stream.flush()
 
 
-def _plain(value: Any) -> Any:
+def _to_json_value(value: Any) -> Any:
     """Bring values into what JSON has: unknown and not-a-number are null, money is a string."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _to_json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_to_json_value(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     # Money and paths, whose modules need not be here: 8 ms of every `--help`.

@@ -40,7 +40,7 @@ def report_body(report: SimulationReport, team: Path | None, replay: str | None)
         "faults": dict(report.faults),
         "failures": [
             {**fields_of(cause, "agent example advice"), "cause": cause.kind, "tasks": count}
-            for cause, count in _worst(report)
+            for cause, count in _sort_causes(report)
         ],
         "starved": report.starved,
         "left": dict(report.blocked_tasks),
@@ -104,14 +104,14 @@ def report_lines(report: SimulationReport, replay: str | None) -> list[str]:
 def _failures(report: SimulationReport) -> list[tuple[str, str]]:
     """Return why tasks failed, and which change to the team would have prevented it."""
     rows: list[tuple[str, str]] = []
-    for cause, count in _worst(report)[:MAX_CAUSES]:
+    for cause, count in _sort_causes(report)[:MAX_CAUSES]:
         reason = cause.example if cause.kind in cause.example else f"{cause.kind}: {cause.example}"
         rows.append(("" if rows else "failed", f"{pluralize(count, 'task')} of {cause.agent}: {reason}"))
         rows.append(("", f"  to change it: {cause.advice}"))
     return rows
 
 
-def _worst(report: SimulationReport) -> list[tuple[Cause, int]]:
+def _sort_causes(report: SimulationReport) -> list[tuple[Cause, int]]:
     return sorted(report.failures.values(), key=lambda cause_count: -cause_count[1])
 
 

@@ -30,18 +30,18 @@ def rows_of(
     crowded = len(state.agents) + len(state.supervisors) > available
     out: list[LaneRow] = []
 
-    def below(supervisor: Supervisor) -> tuple[str, ...]:
+    def list_agents_below(supervisor: Supervisor) -> tuple[str, ...]:
         agent_ids: list[str] = []
         for member in supervisor.members:
             if member in state.agents:
                 agent_ids.append(member)
             elif (lower := state.supervisors.get(member)) is not None:
-                agent_ids += below(lower)
+                agent_ids += list_agents_below(lower)
         return tuple(agent_ids)
 
     def add(supervisor: Supervisor, inner_needle: str) -> None:
         place = len(out)
-        out.append(LaneRow(supervisor.id, supervisor.name, 0, below(supervisor)))
+        out.append(LaneRow(supervisor.id, supervisor.name, 0, list_agents_below(supervisor)))
         inner_needle = "" if matches(inner_needle, supervisor.name, supervisor=supervisor.name) else inner_needle
         lower = []
         for member in supervisor.members:

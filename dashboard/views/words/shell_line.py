@@ -27,7 +27,7 @@ def shell_line(kind: str, args: Args) -> str:
     """
     if kind in _PYTHON_ONLY or kind not in COMMAND_KINDS:
         return ""
-    arguments = _FORMATTERS[kind](args) if kind in _FORMATTERS else _plain(subcommand_of_kind(kind), args)
+    arguments = _FORMATTERS[kind](args) if kind in _FORMATTERS else _make_plain_line(subcommand_of_kind(kind), args)
     return "quarterdeck " + " ".join(map(shlex.quote, arguments)) if arguments else ""
 
 
@@ -41,7 +41,7 @@ def describe_omissions(kind: str, args: Args) -> str:
         unsaid.append("a request that is no text")
     if kind == "switch_strategy" and not (args.get("mode") and args.get("supervisor")):
         unsaid.append("the same strategy" if args.get("supervisor") else "the first supervisor")
-    if kind == "swap_agents" and not _is_one_swap(_several(args, "swaps")):
+    if kind == "swap_agents" and not _is_one_swap(_read_items(args, "swaps")):
         unsaid.append("another spec for each agent")
     if unsaid:
         return f"no option says {', '.join(unsaid)}"
@@ -104,7 +104,7 @@ def _seconds(value: JsonValue) -> str:
     return f"{value:.3f}".rstrip("0").rstrip(".") + "s" if isinstance(value, int | float) else _text(value)
 
 
-def _plain(subcommand: Subcommand, args: Args, *more: str) -> list[str]:
+def _make_plain_line(subcommand: Subcommand, args: Args, *more: str) -> list[str]:
     """Return the words of a subcommand whose parameters are fields of the command."""
     arguments = [each.value_in(args) for each in subcommand.parameters if each.is_argument]
     texts = [_text(value) for value in arguments if value is not None]
@@ -148,42 +148,44 @@ def _swap(args: Args) -> list[str]:
     return ["swap", _text(args.get("agent", "")), *_swap_options(args)]
 
 
-def _several(args: Args, name: str) -> list[Args]:
+def _read_items(args: Args, name: str) -> list[Args]:
     each = args.get(name)
     return [item for item in each if isinstance(item, Mapping)] if isinstance(each, list) else []
 
 
 def _is_one_swap(swaps: Sequence[Args]) -> bool:
     """Return whether one line can send several swaps: all have the same spec, or all specs come from one file."""
-    return len({*map(_alike, swaps)}) < 2 or _is_of_file(swaps)
+    return len({*map(_make_swap_key, swaps)}) < 2 or _is_of_file(swaps)
 
 
-def _alike(swap: Args) -> str:
+def _make_swap_key(swap: Args) -> str:
     return json.dumps({name: value for name, value in swap.items() if name not in ("agent", "generation")})
 
 
 def _is_of_file(swaps: Sequence[Args]) -> bool:
-    rest = {_alike({**swap, "spec": None}) for swap in swaps}
+    rest = {_make_swap_key({**swap, "spec": None}) for swap in swaps}
     return len(rest) == 1 and all(isinstance(swap.get("spec"), Mapping) for swap in swaps)
 
 
 def _swaps(args: Args) -> list[str]:
-    swaps = _several(args, "swaps")
+    swaps = _read_items(args, "swaps")
     agents = [_text(swap.get("agent", "")) for swap in swaps]
     options = _swap_options(swaps[0]) if swaps else []
-    if len({*map(_alike, swaps)}) > 1 and _is_of_file(swaps):
+    if len({*map(_make_swap_key, swaps)}) > 1 and _is_of_file(swaps):
         options = ["--from", "agents.yaml", *options[2:]]
     return ["swap", *agents, *options]
 
 
 def _rollbacks(args: Args) -> list[str]:
-    several = _several(args, "rollbacks")
+    several = _read_items(args, "rollbacks")
     options = _options(subcommand_of_kind("rollback"), several[0]) if several else []
     return ["rollback", *(_text(rollback.get("agent", "")) for rollback in several), *options]
 
 
 def _strategy(args: Args) -> list[str]:
-    return _plain(subcommand_of_kind("switch_strategy"), args, *(["--new-only"] if args.get("scope") == "new" else []))
+    return _make_plain_line(
+        subcommand_of_kind("switch_strategy"), args, *(["--new-only"] if args.get("scope") == "new" else [])
+    )
 
 
 def _setting(value: JsonValue) -> str:

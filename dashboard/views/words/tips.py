@@ -84,14 +84,14 @@ def slow_agent(state: State) -> tuple[Agent, Agent] | None:
     for slow in measured_agents:
         for fast in measured_agents:
             times = _ms(slow) / max(1.0, _ms(fast))
-            if times < MIN_SLOWDOWN or slow.spec == fast.spec or not _alike(state, slow, fast):
+            if times < MIN_SLOWDOWN or slow.spec == fast.spec or not _has_common_specialty(state, slow, fast):
                 continue
             if slowest is None or times > slowest[0]:
                 slowest = times, slow, fast
     return (slowest[1], slowest[2]) if slowest is not None else None
 
 
-def _alike(state: State, agent: Agent, other: Agent) -> bool:
+def _has_common_specialty(state: State, agent: Agent, other: Agent) -> bool:
     return bool(set(state.spec_of(agent).specialties) & set(state.spec_of(other).specialties))
 
 

@@ -69,7 +69,7 @@ class HierarchicalReview:
         if not members or not below:
             return Growth(why=f"{self.name} goes on with it as it is, because {missing}{reasons}")
         layout = Layout(nodes, nodes.settings, anew=True)
-        sees = [*_last(nodes, number - 1), *_last(nodes, number)]
+        sees = [*_find_last_nodes(nodes, number - 1), *_find_last_nodes(nodes, number)]
         repeated = [
             layout.work(
                 name, [verdict.node], takes="context", sees=sees, role=f"level:{number - 1}:{tries + 1}:{index}"
@@ -110,7 +110,7 @@ def _level(
     return works, [layout.check(check, works, sees=works, title=title, role=f"check:{number}:{tries}")]
 
 
-def _last(nodes: Nodes, level: int) -> list[str]:
+def _find_last_nodes(nodes: Nodes, level: int) -> list[str]:
     """Return the nodes of the last attempt of a level."""
     tries: dict[int, list[str]] = {}
     for node, role in nodes.roles.items():

@@ -51,7 +51,7 @@ def check(state: State, texts: int) -> None:
         _numbers(state, tables),
         _specs(state),
         _guards(tables["tasks"]),
-        _finished(state),
+        _check_finished(state),
     ):
         for fault in faults:
             raise Inadmissible(fault)
@@ -181,7 +181,7 @@ def _patterns(value: Any) -> Iterator[str]:
         yield from _patterns(inner)
 
 
-def _finished(state: State) -> Iterator[str]:
+def _check_finished(state: State) -> Iterator[str]:
     if len(state.finished) > MAX_SUMMARIES:
         yield f"it remembers more than {MAX_SUMMARIES} finished runs"
     for run in state.finished:

@@ -60,11 +60,11 @@ async def verdict_of(check: Check, checked_outputs: Sequence[CheckedOutput]) -> 
         BadPattern: If a pattern takes too long.
     """
     if check.what == "guards":
-        return await _guards(check, checked_outputs)
+        return await _check_guards(check, checked_outputs)
     return _CHECKS[check.what](check, checked_outputs)
 
 
-def _score(check: Check, checked_outputs: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
+def _check_score(check: Check, checked_outputs: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
     scores = [score_in(checked_output.output) for checked_output in checked_outputs if checked_output.status == "done"]
     known_scores = [score for score in scores if score is not None]
     lowest = min(known_scores) if known_scores and len(known_scores) == len(scores) else None
@@ -88,7 +88,7 @@ def score_in(output: JsonValue) -> float | None:
     return score / maximum if maximum else score
 
 
-def _approved(check: Check, checked_outputs: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
+def _check_approval(check: Check, checked_outputs: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
     words = check.args.get("rejects")
     rejects = [str(word).casefold() for word in words] if isinstance(words, list) else []
     for checked_output in checked_outputs:
@@ -108,7 +108,7 @@ def _shorten(reasons: JsonValue) -> str:
     return " ".join(text.split())[:MAX_REASON_CHARACTERS]
 
 
-async def _guards(check: Check, checked_outputs: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
+async def _check_guards(check: Check, checked_outputs: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
     guards = check.args.get("guards")
     holds: list[JsonValue] = []
     phrases: list[str] = []
@@ -226,7 +226,7 @@ def _at(output: JsonValue, path: str) -> list[JsonValue]:
     return [value]
 
 
-def _items(check: Check, checked_outputs: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
+def _check_items(check: Check, checked_outputs: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
     output = checked_outputs[0].output if checked_outputs else None
     value = _value(output)
     if isinstance(value, dict) and isinstance(value.get("items"), list):
@@ -260,7 +260,7 @@ def _value(output: JsonValue) -> JsonValue:
 
 
 _CHECKS: dict[str, Callable[[Check, Sequence[CheckedOutput]], dict[str, JsonValue]]] = {
-    "score": _score,
-    "approved": _approved,
-    "items": _items,
+    "score": _check_score,
+    "approved": _check_approval,
+    "items": _check_items,
 }

@@ -152,7 +152,7 @@ class AttemptQuestions:
         task = self._attempt.state.tasks.get(self._effect.task_id)
         return task is not None and (key in task.asks or key in task.steps)
 
-    async def granted(self, tool: str) -> bool | None:
+    async def find_grant(self, tool: str) -> bool | None:
         """Return the standing permission for `tool` of this generation of the agent; None if there is none.
 
         It is on disk: a permission that is lost with the engine was never given.
@@ -200,7 +200,7 @@ class AttemptQuestions:
             return
         if rule != "always" and is_exact and not await requires_approval(rule, arguments):
             return
-        is_allowed = await self.granted(tool)
+        is_allowed = await self.find_grant(tool)
         if is_allowed is None:
             try:
                 shown_args, has_secret = shown_whole(arguments)

@@ -45,7 +45,7 @@ class AttemptSteering:
         key = steers_key(turn, again)
         if self._attempt.is_recorded(key):
             return texts_of(await self._attempt.recorded_output(key))
-        step = None if self._has_later_steers(turn) else self._hearing(key)
+        step = None if self._has_later_steers(turn) else self._make_hearing_step(key)
         if step is None:
             return []
         await self._attempt.record(step)
@@ -64,7 +64,7 @@ class AttemptSteering:
         key = f"{STEERED}{self._turns}"
         if key in self._recorded_steers:
             return list(self._recorded_steers[key])
-        step = None if self._attempt.over or self._has_later_steers(self._turns) else self._hearing(key)
+        step = None if self._attempt.over or self._has_later_steers(self._turns) else self._make_hearing_step(key)
         if step is None:
             return []
         self._attempt.services.signal(step)  # before the code can report anything that follows from the messages
@@ -79,7 +79,7 @@ class AttemptSteering:
         """Return whether a later turn of an earlier attempt took messages; then those that wait now came after it."""
         return any(turn_of(key) > turn for key in self._effect.steps if key.startswith(STEERED))
 
-    def _hearing(self, key: str) -> StepFinished | None:
+    def _make_hearing_step(self, key: str) -> StepFinished | None:
         """Return the step that takes the waiting messages; None if there are none."""
         task = self._attempt.state.tasks.get(self._effect.task_id)
         waiting = (

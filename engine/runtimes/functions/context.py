@@ -310,7 +310,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _blocking(
+def _make_blocking(
     method: Callable[Concatenate[Context, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate["BlockingContext", P], T]:
     """Return a method of `Context` as one that blocks its thread until the loop has the answer."""
@@ -359,14 +359,14 @@ class BlockingContext:
         """True once the attempt is asked to stop."""
         return self._context.cancelled
 
-    step = _blocking(Context.step)
-    tool = _blocking(Context.tool)
-    delegate = _blocking(Context.delegate)
-    map = _blocking(Context.map)
-    ask = _blocking(Context.ask)
-    remember = _blocking(Context.remember)
-    recall = _blocking(Context.recall)
-    sleep = _blocking(Context.sleep)
+    step = _make_blocking(Context.step)
+    tool = _make_blocking(Context.tool)
+    delegate = _make_blocking(Context.delegate)
+    map = _make_blocking(Context.map)
+    ask = _make_blocking(Context.ask)
+    remember = _make_blocking(Context.remember)
+    recall = _make_blocking(Context.recall)
+    sleep = _make_blocking(Context.sleep)
     steers = _blocking_sync(Context.steers)
     emit = _blocking_sync(Context.emit)
     progress = _blocking_sync(Context.progress)

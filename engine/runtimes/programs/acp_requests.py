@@ -156,7 +156,7 @@ class AcpRequests:
         work, tool = self._work, str(detail["tool"])
         key = work.attempt.key(PERMISSION, [question, list(options), detail])
         try:
-            granted = None if tool in RUNS_PROGRAMS else await work.questions.granted(tool)
+            granted = None if tool in RUNS_PROGRAMS else await work.questions.find_grant(tool)
             if granted is not None:
                 return ALLOW_ONCE if granted else REJECT_ONCE
             return await work.questions.ask(key, question, options, kind="permission", detail=detail)

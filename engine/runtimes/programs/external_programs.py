@@ -70,7 +70,7 @@ class Programs:
                     await self._watch()
                     program = await start_child(command, env=env, cwd=cwd, line_bytes=line_bytes)
                 except (OSError, ValueError) as error:
-                    raise NotStarted(_why(error, cwd)) from error
+                    raise NotStarted(_describe_start_failure(error, cwd)) from error
                 self._programs[program.pid] = program
                 self._notify_watcher(f"+ {program.pid}\n")
                 program.on_exit = self._forget_program
@@ -108,7 +108,7 @@ class Programs:
             self._watcher.stdin.write(line.encode())
 
 
-def _why(error: OSError | ValueError, cwd: Path) -> str:
+def _describe_start_failure(error: OSError | ValueError, cwd: Path) -> str:
     if isinstance(error, ValueError):
         return "cannot be started: an argument has a NUL character"
     if isinstance(error, FileNotFoundError | NotADirectoryError):

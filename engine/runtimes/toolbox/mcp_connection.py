@@ -98,9 +98,9 @@ class Connection:
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(str(part) for part in first["loc"][-3:])
-            raise _unusable(f"it does not follow the protocol ({place}: {first['msg']})") from error
+            raise _make_unusable_error(f"it does not follow the protocol ({place}: {first['msg']})") from error
         except RuntimeError as error:  # requests of the server in place of a result
-            raise _unusable(one_line(error)) from error
+            raise _make_unusable_error(one_line(error)) from error
 
     def _raise_if_lost(self, error: Any) -> None:
         """Raise if an error means that the server is lost, or its answer useless.
@@ -111,7 +111,7 @@ class Connection:
         from mcp_types import CONNECTION_CLOSED
 
         if error.code == Fault.UNUSABLE:
-            raise _unusable(error.message) from error
+            raise _make_unusable_error(error.message) from error
         if error.code == Fault.NOT_REACHED:
             self.close_event.set()
             raise NotReached(error.message) from error
@@ -122,7 +122,7 @@ class Connection:
             raise Lost("the server ended before it answered") from error
 
 
-def _unusable(reason: str) -> ToolError:
+def _make_unusable_error(reason: str) -> ToolError:
     return ToolError(f"the server has ended the call, but its answer cannot be used: {reason}")
 
 

@@ -92,7 +92,7 @@ def waiting_attempts_hold_slots_only_for_steps(world: ObservedWorld) -> str | No
         if job is None or attempt is None or job.attempt is None or attempt.number != number or attempt.stopping:
             continue
         steps = world.ledger.open_steps[*key, attempt.generation]
-        awaited = world.ledger.work.awaited(job)
+        awaited = world.ledger.work.find_awaited(job)
         if job.asks and world.ledger.open_questions[*key, attempt.generation]:
             awaited = ["a person", *awaited]
         if awaited and bool(steps) == attempt.parked:

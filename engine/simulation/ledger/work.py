@@ -238,9 +238,9 @@ class JobLedger(Ledger):
         attempt = job.attempt
         if attempt is None or not attempt.parked:
             return False
-        return attempt.needs_slot or not (attempt.parked_for or self.awaited(job))
+        return attempt.needs_slot or not (attempt.parked_for or self.find_awaited(job))
 
-    def awaited(self, job: Job) -> list[str]:
+    def find_awaited(self, job: Job) -> list[str]:
         """Return the open tasks that an attempt waits for."""
         waits = job.attempt.awaited_calls if job.attempt is not None else []
         return [child for key in waits for child in job.calls.get(key, ()) if self.jobs[child].outcome is None]
