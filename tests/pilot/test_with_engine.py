@@ -177,7 +177,7 @@ async def test_a_key_starts_an_engine_where_one_was_killed_and_its_run_goes_on(
         )
         await pilot.press("E")
         await until(pilot, lambda: isinstance(app.screen, LeadingDialog))
-        assert f"engine {engine.pid} on" in app.screen.query_one(DialogText).text
+        assert f"engine {engine.pid} on" in app.screen.query_one("#details", DialogText).text
         await pilot.press("escape")
         os.kill(engine.pid, signal.SIGKILL)
         engine.wait()
@@ -185,7 +185,7 @@ async def test_a_key_starts_an_engine_where_one_was_killed_and_its_run_goes_on(
 
         await pilot.press("E")
         await until(pilot, lambda: isinstance(app.screen, EngineDialog))
-        assert f"engine {engine.pid} gone since" in app.screen.query_one(DialogText).text
+        assert f"engine {engine.pid} gone since" in app.screen.query_one("#details", DialogText).text
         await pilot.press("enter")
         await until(pilot, lambda: told(app).startswith("✓ engine"))
         await until(pilot, lambda: status_of(app, "reader") == "busy" and "● engine" in line(app, "header"))
