@@ -147,11 +147,11 @@ class Commands:
             else:
                 self.send_all(Bulk("Undo", "undone", tuple(undoes)), undoes, on_failure=on_failure)
 
-    def stop_engine(self, stopped: Callable[[], None]) -> None:
-        """Stop the engine that leads, then call `stopped`."""
+    def stop_engine(self, on_stop: Callable[[], None]) -> None:
+        """Stop the engine that leads, then call `on_stop`."""
         token = self._feed.engine.token if self._feed.engine is not None else None
 
         def stop() -> None:
             self._client().perform(StopEngine(token=token), PATIENCE_S)
 
-        self._background.run_in_thread(stop, lambda _: stopped(), (StoreError, CoreError), "not stopped: ")
+        self._background.run_in_thread(stop, lambda _: on_stop(), (StoreError, CoreError), "not stopped: ")

@@ -73,7 +73,7 @@ class EventsScreen(Frame):
     def show(self, view: ViewState) -> None:
         whole = self._whole_log()
         self._search_again_in_past(view)
-        whole.grow(self._newest(view), view.recent)
+        whole.grow(self._find_newest_seq(view), view.recent)
         log = self._search_log or whole
         log.now_ms = view.now_ms
         self.log_table.show(log, view.wall_ms)
@@ -84,14 +84,14 @@ class EventsScreen(Frame):
         else:
             self._search(self._search_log, view)
 
-    def _newest(self, view: ViewState) -> int:
+    def _find_newest_seq(self, view: ViewState) -> int:
         """Return the seq of the newest event at the moment shown."""
         return view.state.seq if view.past is not None else max(view.state.seq, self.deck.feed.file_seq)
 
     def _search_again_in_past(self, view: ViewState) -> None:
         """Restart a search that reaches beyond the moment shown."""
         log = self._search_log
-        if log is not None and log.to_seq > self._newest(view):
+        if log is not None and log.to_seq > self._find_newest_seq(view):
             self._search_log, self._ended_ids = FilteredLog(view.names, self.finding.needle, log.event_filter), {}
 
     def _whole_log(self) -> WholeLog:
@@ -131,7 +131,7 @@ class EventsScreen(Frame):
         self._reading = False
 
     def _search(self, log: FilteredLog, view: ViewState) -> None:
-        from_seq, to_seq, newest = log.from_seq, log.to_seq, self._newest(view)
+        from_seq, to_seq, newest = log.from_seq, log.to_seq, self._find_newest_seq(view)
         back = from_seq is None or (not log.complete and (self.log_table.top == 0 or len(log.keys) < BLOCK))
         if not back and (not view.is_due(self._search_ms + SEARCH_EVERY_MS) or view.state.seq == to_seq):
             return

@@ -82,7 +82,7 @@ class TabDriver(WebDriver):
             if size is not None:
                 super().on_meta(packet_type, {"width": size.width, "height": size.height})
         elif packet_type == "uploaded":
-            self.app.call_later(getattr(self.app, "uploaded"), str(payload["path"]), str(payload["name"]))  # noqa: B009
+            self.app.call_later(getattr(self.app, "open_upload"), str(payload["path"]), str(payload["name"]))  # noqa: B009
         else:
             super().on_meta(packet_type, payload)
 

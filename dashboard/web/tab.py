@@ -121,7 +121,7 @@ class TabApp(QuarterdeckApp):
             self.page.tell("title", window_title(self._team_name(), len(self.view.counts.needs_person)))
         return to_draw
 
-    def uploaded(self, path: str, name: str) -> None:
+    def open_upload(self, path: str, name: str) -> None:
         """Open the import dialog for a file that the browser has uploaded."""
         if not self.access.can_write():
             return
