@@ -48,7 +48,7 @@ async def test_the_code_of_an_added_file_is_named_and_runs_only_after_a_yes(
 
         perform(f"add {file}")
         await until(pilot, lambda: bool(app.screen.query(DialogText)))
-        assert "crew:newcomer" in app.screen.query_one(DialogText).text
+        assert "crew:newcomer" in app.screen.query_one("#details", DialogText).text
         await pilot.press("escape")
         assert "newcomer" not in names()
 

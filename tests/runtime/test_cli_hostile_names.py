@@ -74,7 +74,7 @@ def test_a_command_that_is_suggested_can_be_pasted_into_a_shell(
 
 
 def test_every_path_in_a_command_that_is_suggested_is_quoted() -> None:
-    bare = re.compile(r"quarterdeck [^\"']*--db \{(?!quoted\(|shlex\.quote\(|named\}|\})")
+    bare = re.compile(r"quarterdeck [^\"']*--db \{(?!quote_path\(|shlex\.quote\(|named\}|\})")
     sources = [path for folder in ("dashboard", "engine") for path in Path(folder).rglob("*.py")]
 
     assert sources
