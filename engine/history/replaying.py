@@ -295,6 +295,12 @@ class _ReplayedAttempt(Attempt):
         super().__init__(effect, cast(Any, replayed), lambda _: None)
         self._replayed = replayed
 
+    @property
+    @override
+    def is_paused(self) -> bool:
+        """Return False: what is recorded is no new work."""
+        return False
+
     @override
     def is_recorded(self, key: str) -> bool:
         """Return whether a step is recorded, and note the key of a missing one."""

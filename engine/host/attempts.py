@@ -12,7 +12,7 @@ from typing import TypeAlias
 import anyio
 from anyio.lowlevel import checkpoint
 
-from engine.core.effects import AnswerCall, ResumeAttempt, StartAttempt, StopAttempt, TellAnswer, TellSteer
+from engine.core.effects import AnswerCall, EndPause, ResumeAttempt, StartAttempt, StopAttempt, TellAnswer, TellSteer
 from engine.core.records.records import JsonValue, copy_with
 from engine.core.records.values import NO_USAGE, Usage
 from engine.core.signals import AttemptErred, AttemptStopped, AttemptSucceeded
@@ -120,7 +120,7 @@ class Attempts:
         if not self._works:
             on_empty()
 
-    def deliver(self, effect: AnswerCall | ResumeAttempt | TellAnswer | TellSteer) -> None:
+    def deliver(self, effect: AnswerCall | EndPause | ResumeAttempt | TellAnswer | TellSteer) -> None:
         """Give an attempt what it waits for, or notify it of a message for its next turn; ignored if it has ended."""
         work = self._works.get((effect.task_id, effect.attempt))
         if work is None:
@@ -128,6 +128,8 @@ class Attempts:
         match effect:
             case AnswerCall():
                 work.delegations.accept_outcomes(effect)
+            case EndPause():
+                work.slot.end_pause()
             case ResumeAttempt():
                 work.slot.resume_steps()
             case TellAnswer():

@@ -51,6 +51,7 @@ class Performer:
             effects.StopAttempt: attempts.stop,
             effects.AnswerCall: attempts.deliver,
             effects.ResumeAttempt: attempts.deliver,
+            effects.EndPause: attempts.deliver,
             effects.TellAnswer: attempts.deliver,
             effects.TellSteer: attempts.deliver,
             effects.JoinResults: self._join_results,

@@ -54,7 +54,8 @@ def test_a_journal_of_an_earlier_program_makes_the_same_states(name: str) -> Non
         if seq % EVERY == 0:
             states.append(f"{name} {seq} {digest(encode_state(state))}")
 
-    assert [encode_event(event) for event in events] == [body for _, _, body in rows]
+    changed = [body for event, (*_, body) in zip(events, rows, strict=True) if not says_all(encode_event(event), body)]
+    assert not changed
     assert [spec_hash(spec) for spec in state.specs.values()] == [*state.specs]
     check_state(name, state)
     check_digests(name, states)
@@ -73,7 +74,7 @@ def test_a_command_of_an_earlier_program_is_read_whole(kind: str) -> None:
     bodies = [body for other, body in commands_in() if other == kind]
 
     assert bodies, "run tests/contract/corpus/make.py"
-    assert [encode_command(decode_command(kind, body.encode())).decode() for body in bodies] == bodies
+    assert all(says_all(encode_command(decode_command(kind, body.encode())), body.encode()) for body in bodies)
 
 
 @pytest.mark.parametrize("name", ["team", "history"])
@@ -81,6 +82,19 @@ def test_an_archive_of_an_earlier_program_is_believed_and_has_the_same_state(nam
     archive = read_archive(FOLDER / f"{name}.zip")
 
     check_state(f"archive-{name}", archive.state)
+
+
+def says_all(body: bytes, earlier: bytes) -> bool:
+    """Return whether a record says what an earlier program wrote; fields that are new since may stand beside it."""
+    return body == earlier or _has_all(json.loads(body), json.loads(earlier))
+
+
+def _has_all(value: Any, earlier: Any) -> bool:
+    if isinstance(value, dict) and isinstance(earlier, dict):
+        return all(key in value and _has_all(value[key], part) for key, part in earlier.items())
+    if isinstance(value, list) and isinstance(earlier, list):
+        return len(value) == len(earlier) and all(map(_has_all, value, earlier))
+    return type(value) is type(earlier) and bool(value == earlier)
 
 
 def digest(state: bytes) -> str:

@@ -87,6 +87,10 @@ _CONSEQUENCES = {"stop": "it stops", "ask": "a person is asked", "fail": "it end
 _TUNED = {"parallel": "works in parallel from now on", "selection": "prefers agents that did well before"}
 
 
+def _aside(stopping: Sequence[str]) -> str:
+    return f"; {pluralize(len(stopping), 'attempt')} set aside at once" if stopping else ""
+
+
 def _describe_part(fields: _SentenceFields, event: on.PartImported | on.SummariesImported) -> str:
     kinds = msgspec.json.decode(event.state).items()
     listed = [(kind, each) for kind, each in kinds if each and (kind in _NOUNS or kind.endswith("s"))]
@@ -203,7 +207,9 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         "",
     ),
     on.SupervisorRemoved: ("supervisor {supervisor_id} left the team", ""),
-    on.SupervisorPaused: ("supervisor {supervisor_id} was paused: its agents start nothing new", ""),
+    on.SupervisorPaused: (
+        lambda t, e: f"supervisor {t.supervisor_id} was paused: its agents start nothing new{_aside(e.stopping)}", ""
+    ),
     on.SupervisorResumed: ("supervisor {supervisor_id} was resumed", ""),
     on.SpecRegistered: ("spec {spec.name} was registered", ""),
     on.SpecUnregistered: ("spec {name} left the registry", ""),
@@ -216,7 +222,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     ),
     on.AgentSwapped: ("{agent_id} was swapped to g{generation}, {spec.name} ({mode})", "accent"),
     on.SwapDrained: ("{agent_id} works on g{generation} only", ""),
-    on.AgentPaused: ("{agent_id} was paused: it takes no new tasks", ""),
+    on.AgentPaused: (lambda t, e: f"{t.agent_id} was paused: it starts nothing new{_aside(e.stopping)}", ""),
     on.AgentResumed: ("{agent_id} was resumed and takes tasks again", ""),
     on.AgentBroke: (lambda t, e: f"{t.agent_id} {'waits' if e.away else 'cannot work'}: {e.error}", "error"),
     on.AgentMended: ("{agent_id} can work again", ""),
@@ -283,7 +289,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     on.PoolWatched: (_describe_watch, "muted"),
     # Runs, tasks and attempts.
     on.RunSubmitted: (lambda t, e: f"request for {t.supervisor_id}: {preview(e.request, 80)}", "strong"),
-    on.RunPaused: ("run {run_id} was paused", ""),
+    on.RunPaused: (lambda t, e: f"run {t.run_id} was paused{_aside(e.stopping)}", ""),
     on.RunResumed: ("run {run_id} was resumed", ""),
     on.CancelRequested: (
         lambda t, e: f"{t.what} is being cancelled: {len(e.cancelled)} ended, {len(e.stopping)} stopping; {e.reason}",
@@ -429,6 +435,9 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         else f"{t.names_of([e.subject])} has spent its time in {duration(max(0, e.due_ms - e.at_ms))}, as it works now",
         "muted",
     ),
-    on.AttemptSetAside: ("{agent_id} set {task_id} aside: a budget is spent", "warn"),
+    on.AttemptSetAside: (
+        lambda t, e: f"{t.agent_id} set {t.task_id} aside: {'it is paused' if e.paused else 'a budget is spent'}",
+        "warn",
+    ),
 }  # fmt: skip
 """By class of event, with the tone; a test checks the keys against the union and the fields against the classes."""

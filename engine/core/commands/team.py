@@ -239,9 +239,11 @@ class ChangeSupervisor(CommandBase):
 
 @fact
 class Pause(CommandBase):
-    """Pause an agent, a supervisor or a run: it starts nothing new."""
+    """Pause an agent, a supervisor or a run: it starts nothing new, and its attempts wait at their next step."""
 
     target: Target
+    now: bool = False
+    """Set attempts at work aside at once; their recorded steps are kept."""
 
 
 @fact

@@ -111,6 +111,11 @@ class ResumeAttempt(AttemptEffect):
 
 
 @fact
+class EndPause(AttemptEffect):
+    """Tell an attempt that it is not paused any more, so that it may ask for a slot."""
+
+
+@fact
 class TellAnswer(AttemptEffect):
     """Tell an attempt that its question was answered; the answer is among the steps of its task."""
 
@@ -217,6 +222,7 @@ Effect: TypeAlias = (
     | StopAttempt
     | AnswerCall
     | ResumeAttempt
+    | EndPause
     | TellAnswer
     | TellSteer
     | JoinResults

@@ -12,8 +12,21 @@ from engine.core.handlers import handlers_in
 from engine.core.queries.team.code import references_of
 from engine.core.queries.team.tree import inherited_option
 from engine.core.queries.work.conversation import visible_exchanges
+from engine.core.queries.work.pauses import attempts_under, pause_of
 from engine.core.specs.check import Takes
-from engine.core.state import OF_ATTEMPTS, Agent, Attempt, State, StopReason, SwapMode, Task, TaskStatus, timer_id
+from engine.core.state import (
+    OF_ATTEMPTS,
+    Agent,
+    Attempt,
+    Run,
+    State,
+    StopReason,
+    Supervisor,
+    SwapMode,
+    Task,
+    TaskStatus,
+    timer_id,
+)
 
 
 def effects_of(state: State, event: Event) -> list[Effect]:
@@ -190,7 +203,32 @@ def _escalated(state: State, event: events.Escalated) -> list[Effect]:
 
 def _run_resumed(state: State, event: events.RunResumed) -> list[Effect]:
     questions = [question.id for question in state.escalations.values() if question.run_id == event.run_id]
-    return _default_timers(state, questions)
+    return [*_default_timers(state, questions), *_end_pauses(state, state.runs[event.run_id])]
+
+
+def _agent_resumed(state: State, event: events.AgentResumed) -> list[Effect]:
+    return _end_pauses(state, state.agents[event.agent_id])
+
+
+def _supervisor_resumed(state: State, event: events.SupervisorResumed) -> list[Effect]:
+    return _end_pauses(state, state.supervisors[event.supervisor_id])
+
+
+def _member_moved(state: State, event: events.MemberMoved) -> list[Effect]:
+    """Let attempts go on that have left a paused supervisor."""
+    return _end_pauses(state, state.agents.get(event.member_id) or state.supervisors[event.member_id])
+
+
+def _end_pauses(state: State, subject: Run | Agent | Supervisor) -> list[Effect]:
+    return [
+        effects.EndPause(task_id=task.id, attempt=task.attempt.number)
+        for task in attempts_under(state, subject)
+        if task.attempt is not None and pause_of(state, task.run_id, task.attempt.agent_id or "") is None
+    ]
+
+
+def _paused(state: State, event: events.AgentPaused | events.SupervisorPaused | events.RunPaused) -> list[Effect]:
+    return _stop(state, event.stopping, now=True)
 
 
 def _default_timers(state: State, questions: Iterable[str]) -> list[Effect]:

@@ -49,19 +49,19 @@ SwapMode: TypeAlias = Literal["drain", "migrate", "abort"]
 """Treatment of attempts on the previous generation: they end on it, continue on the new one from their next step, or
 are stopped and start over.
 """
-StopReason: TypeAlias = Literal["cancel", "requeue", "preempt", "migrate", "restart", "limit", "crash"]
+StopReason: TypeAlias = Literal["cancel", "requeue", "preempt", "migrate", "restart", "limit", "crash", "pause"]
 """Why an attempt is asked to stop.
 
 `cancel`: the task ends with its partial output. `requeue`: another agent or attempt continues from its finished steps.
 `crash`: likewise, because its agent restarts. `preempt`: it returns to its place in the queue. `migrate`: the same
 attempt continues on the agent's new generation. `restart`: it starts over from its input, without its finished steps.
-`limit`: a deadline or budget ended it.
+`limit`: a deadline or budget ended it. `pause`: a pause set it aside at once.
 """
 
 
-ParkedFor: TypeAlias = Literal["call", "ask", "approval", "rate_limit", "backoff", "tool"]
+ParkedFor: TypeAlias = Literal["call", "ask", "approval", "rate_limit", "backoff", "tool", "paused"]
 """What an attempt waits for without a slot: delegated work, a person, an approval, a provider's limit, a back-off, its
-turn at a tool."""
+turn at a tool, the end of a pause."""
 
 
 @entity

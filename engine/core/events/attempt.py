@@ -23,7 +23,10 @@ class AttemptStarted(AttemptEvent):
 
 @fact
 class AttemptParked(AttemptEvent):
-    """An attempt waits with no step running, and gives its slot back."""
+    """An attempt waits with no step running, and gives its slot back.
+
+    One that has given it back already waits for the end of a pause from now on.
+    """
 
     agent_id: str
     why: ParkedFor = "call"
@@ -149,13 +152,15 @@ class AttemptCancelled(AttemptEvent):
 
 @fact
 class AttemptSetAside(AttemptEvent):
-    """An attempt was stopped for a budget; its task waits again and keeps its recorded steps."""
+    """An attempt was stopped for a budget or a pause; its task waits again and keeps its recorded steps."""
 
     agent_id: str | None
     partial: JsonValue
     duration_ms: int
     usage: Usage = field(default_factory=Usage)
     stuck: bool = False
+    paused: bool = False
+    """It was stopped for a pause."""
 
 
 @fact

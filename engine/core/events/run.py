@@ -40,7 +40,10 @@ class RunSubmitted(RunEvent):
 
 @fact
 class RunPaused(RunEvent):
-    """A run was paused: none of its tasks starts, attempts at work continue."""
+    """A run was paused: none of its tasks starts, attempts at work wait at their next step."""
+
+    stopping: list[str] = field(default_factory=list)
+    """Tasks whose attempts are set aside at once."""
 
 
 @fact

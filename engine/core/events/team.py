@@ -29,7 +29,10 @@ class SupervisorRemoved(SupervisorEvent):
 
 @fact
 class SupervisorPaused(SupervisorEvent):
-    """A supervisor was paused: its agents start nothing new, attempts at work continue."""
+    """A supervisor was paused: its agents start nothing new, attempts at work wait at their next step."""
+
+    stopping: list[str] = field(default_factory=list)
+    """Tasks whose attempts are set aside at once."""
 
 
 @fact
@@ -106,7 +109,10 @@ class SwapDrained(AgentEvent):
 
 @fact
 class AgentPaused(AgentEvent):
-    """An agent was paused: it starts nothing new, attempts at work continue."""
+    """An agent was paused: it starts nothing new, attempts at work wait at their next step."""
+
+    stopping: list[str] = field(default_factory=list)
+    """Tasks whose attempts are set aside at once."""
 
 
 @fact

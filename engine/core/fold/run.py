@@ -65,6 +65,8 @@ def _run_submitted(state: State, event: events.RunSubmitted) -> None:
 def _run_paused(state: State, event: events.RunPaused) -> None:
     run = state.runs[event.run_id]
     run.paused = True
+    for task_id in event.stopping:
+        ask_to_stop(state.tasks[task_id], "pause")
     start_clocks(state, run.id)
     for task_id in run.tasks:
         hold_back(state, state.tasks[task_id])

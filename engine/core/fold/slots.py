@@ -190,12 +190,13 @@ def pool_watched(state: State, event: PoolWatched) -> None:
 _PRECEDENCE: dict[StopReason | None, int] = {
     None: 0,
     "migrate": 1,
-    "limit": 2,
-    "preempt": 3,
-    "crash": 4,
-    "restart": 5,
-    "requeue": 6,
-    "cancel": 7,
+    "pause": 2,
+    "limit": 3,
+    "preempt": 4,
+    "crash": 5,
+    "restart": 6,
+    "requeue": 7,
+    "cancel": 8,
 }
 """Precedence of the reasons to stop: the largest number, with the most drastic outcome, wins."""
 

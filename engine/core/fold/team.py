@@ -68,7 +68,14 @@ def _supervisor_removed(state: State, event: events.SupervisorRemoved) -> None:
 
 def _supervisor_paused(state: State, event: events.SupervisorPaused | events.SupervisorResumed) -> None:
     state.supervisors[event.supervisor_id].paused = isinstance(event, events.SupervisorPaused)
+    _set_aside(state, event)
     mark_changed(state, state.supervisors[event.supervisor_id])
+
+
+def _set_aside(state: State, event: events.Event) -> None:
+    if isinstance(event, events.AgentPaused | events.SupervisorPaused):
+        for task_id in event.stopping:
+            ask_to_stop(state.tasks[task_id], "pause")
 
 
 def _spec_registered(state: State, event: events.SpecRegistered) -> None:
@@ -138,6 +145,7 @@ def _agent_removed(state: State, event: events.AgentRemoved) -> None:
 
 def _agent_paused(state: State, event: events.AgentPaused | events.AgentResumed) -> None:
     state.agents[event.agent_id].paused = isinstance(event, events.AgentPaused)
+    _set_aside(state, event)
     refresh_agent(state, state.agents[event.agent_id])
 
 

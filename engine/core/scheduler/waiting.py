@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 from engine.core.queries.team.able import why_away
 from engine.core.queries.team.tree import lineage_of
+from engine.core.queries.work.pauses import describe_pause, pause_of
 from engine.core.queries.work.queues import capability_of, is_for_named_members, is_shared, member_names_in
 from engine.core.records.records import copy_with, fact
 from engine.core.records.values import pluralize
@@ -48,6 +49,7 @@ WAITS_FOR: dict[ParkedFor, str] = {
     "rate_limit": "the rate limit of a provider",
     "backoff": "its next try",
     "tool": "its turn at a tool",
+    "paused": "the end of a pause",
 }
 """What an attempt waits for without a slot, in words."""
 
@@ -117,7 +119,7 @@ class WaitReasons:
         if task.status is TaskStatus.RETRYING and task.retry_at_ms is not None:
             return Wait(reason="retry", words="backing off", until_ms=task.retry_at_ms)
         if run.paused:
-            return Wait(reason="pause", words="its run is paused", ids=(run.id,))
+            return Wait(reason="pause", words=describe_pause(run), ids=(run.id,))
         if task.held_back:
             return Wait(reason="budget", words="its budget is spent, and a person is asked")
         if run.after:
@@ -175,6 +177,8 @@ def _why_parked(state: State, task: Task) -> Wait | None:
         return None
     if attempt.wants_slot or (attempt.owed and not attempt.waits):
         return Wait(reason="slot", words="waits for a free slot to go on")
+    if attempt.parked_for == "paused":
+        return _why_paused_attempt(state, task)
     if attempt.parked_for is not None:
         question_ids = tuple(task.asks.values())
         words = f"waits for {WAITS_FOR[attempt.parked_for]}" + (f" ({', '.join(question_ids)})" if question_ids else "")
@@ -185,6 +189,13 @@ def _why_parked(state: State, task: Task) -> Wait | None:
         return Wait(reason="person", words=words, ids=question_ids, until_ms=min(due_times, default=None))
     awaited = sum(task.calls[key].open for key in attempt.waits)
     return Wait(reason="calls", words=f"waits for {pluralize(awaited, 'delegated task')}")
+
+
+def _why_paused_attempt(state: State, task: Task) -> Wait:
+    subject = pause_of(state, task.run_id, task.attempt.agent_id or "" if task.attempt is not None else "")
+    if subject is None:  # it ended this moment
+        return Wait(reason="slot", words="waits for a free slot to go on")
+    return Wait(reason="pause", words=describe_pause(subject), ids=(subject.id,))
 
 
 def _why_closed(state: State, queue: Queue) -> Wait | None:
@@ -214,7 +225,7 @@ def _why_paused(supervisors: Sequence[Supervisor]) -> Wait | None:
     paused = next((supervisor for supervisor in supervisors if supervisor.paused), None)
     if paused is None:
         return None
-    return Wait(reason="pause", words=f"supervisor {paused.name} is paused", ids=(paused.id,))
+    return Wait(reason="pause", words=describe_pause(paused), ids=(paused.id,))
 
 
 def _why_no_process(state: State, agents: Sequence[Agent]) -> Wait | None:
@@ -271,7 +282,7 @@ def _why_agent_refuses(state: State, agent: Agent) -> Wait | None:
     if agent.away:
         return Wait(reason="agent", words=f"{agent.name} waits: {why_away(agent)}", ids=ids)
     if agent.paused:
-        return Wait(reason="pause", words=f"{agent.name} is paused", ids=ids)
+        return Wait(reason="pause", words=describe_pause(agent), ids=ids)
     if agent.exhausted is not None or agent.held:
         return Wait(reason="budget", words=f"the budget of {agent.name} is spent", ids=ids)
     if agent.is_shut:

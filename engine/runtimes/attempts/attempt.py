@@ -9,6 +9,7 @@ import anyio
 
 from engine.core import signals
 from engine.core.effects import StartAttempt
+from engine.core.queries.work.pauses import pause_of
 from engine.core.records.keys import stem_of
 from engine.core.records.records import JsonValue
 from engine.core.signals import Signal
@@ -64,6 +65,12 @@ class Attempt:
     def state(self) -> State:
         """The state of the moment, for reading."""
         return self.services.state
+
+    @property
+    def is_paused(self) -> bool:
+        """True while its agent, a supervisor above it or its run is paused."""
+        effect = self.effect
+        return pause_of(self.state, effect.run_id, effect.agent_id) is not None
 
     def key(self, name: str, value: JsonValue) -> str:
         """Return the key of a step or a call: its name, a hash of its input, and the number of its occurrence."""

@@ -1,6 +1,7 @@
-"""The slot of an attempt: held while one of its steps runs, released while the attempt waits.
+"""The slot of an attempt: held while one of its steps runs, released while the attempt waits or is paused.
 
-The core grants and takes slots; `resumed` is called when the attempt has one again.
+The core grants and takes slots; `resume_steps` is called when the attempt has one again. A pause takes effect before a
+step begins, and before one goes on that has waited.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -23,7 +24,7 @@ class _Step:
     waits = 0
     """Number of its present waits."""
     person_waits = 0
-    """How many of these waits are for people."""
+    """How many of these waits are for people, or for the end of a pause."""
     limit: TimeLimit | None = None
     """Its time limit."""
 
@@ -36,7 +37,8 @@ class _Wait:
     until_ms: int | None
 
 
-_FOR_PEOPLE = ("ask", "approval")
+_FOR_PEOPLE = ("ask", "approval", "paused")
+"""Waits that last as long as people take, during which time limits stand still."""
 _FOR_CALLS = _Wait("call", None)
 _STEP: ContextVar[_Step | None] = ContextVar("step", default=None)
 """The step that the current code runs in."""
@@ -49,7 +51,7 @@ class AttemptSlot:
     _parked_since_ms = 0
     _parked_ms = 0
     _person_waits = 0
-    """Number of waits for people that have not ended, including the wait for a slot afterwards."""
+    """Number of waits for people, and for the end of a pause, including the wait for a slot afterwards."""
     attempt_limit: TimeLimit | None = None
     """Time limit of the attempt."""
 
@@ -62,16 +64,18 @@ class AttemptSlot:
         """Delegations that wait for their outcomes, by key."""
         self._slot_waiters: dict[int, Pending[None]] = {}
         """Steps that wait for a slot, to begin or to go on."""
+        self._pause_waiters: dict[int, Pending[None]] = {}
+        """Steps that wait for the end of a pause."""
         self._running: set[_Step] = set()
         self._parks: dict[_Wait, None] = {}
         """Its waits other than calls, oldest first."""
 
     @asynccontextmanager
     async def step(self) -> AsyncIterator[None]:
-        """Run the body as a step, which begins once the attempt holds a slot.
+        """Run the body as a step, which begins once the attempt holds a slot and is not paused.
 
         Raises:
-            AttemptInterrupted: If the attempt is asked to stop while it waits for one.
+            AttemptInterrupted: If the attempt is asked to stop while it waits.
         """
         await self._acquire()
         step = _Step()
@@ -112,6 +116,16 @@ class AttemptSlot:
                 self._attempt.raise_if_stopping()
                 await self._acquire()
 
+    async def wait_while_paused(self) -> None:
+        """Wait for the end of a pause, and for a slot after it; call it before work that costs something begins.
+
+        Raises:
+            AttemptInterrupted: If the attempt is asked to stop meanwhile.
+        """
+        if self._attempt.is_paused:
+            async with self.waiting_step():
+                await self._acquire()
+
     @contextmanager
     def _suspend_limit(self) -> Iterator[None]:
         """Suspend the time limit of the waiting step, and of the attempt while no step runs."""
@@ -133,7 +147,7 @@ class AttemptSlot:
             self._update_limit()
 
     def _update_limit(self) -> None:
-        """Suspend the attempt's time limit exactly while it waits for a person and no step runs."""
+        """Suspend the attempt's time limit exactly while it waits for a person or is paused, and no step runs."""
         if self.attempt_limit is None or self._attempt.over:
             return
         if self._person_waits and not self._running:
@@ -178,13 +192,36 @@ class AttemptSlot:
             self._update_limit()
 
     async def _acquire(self) -> None:
-        """Wait until the attempt holds a slot.
+        """Wait until the attempt holds a slot and is not paused.
 
         Raises:
             AttemptInterrupted: If the attempt is asked to stop meanwhile, also once it has the slot.
         """
-        if self.is_held:
-            return
+        while self._attempt.is_paused or not self.is_held:
+            await (self._wait_for_resume() if self._attempt.is_paused else self._wait_for_slot())
+
+    async def _wait_for_resume(self) -> None:
+        """Wait for the end of the pause, without a slot once no other step runs."""
+        wait = _Wait("paused", None)
+        with self._attempt.stoppable_wait() as pending, self._suspend_limit():
+            self._parks[wait] = None
+            self._pause_waiters[id(pending)] = pending
+            try:
+                if self.is_held:
+                    self._release_if_waiting()
+                elif self._current_wait() is wait and not self.is_busy:
+                    self._report_wait(wait)  # it is parked for something else, which has come
+                await pending.wait()
+            finally:
+                del self._parks[wait], self._pause_waiters[id(pending)]
+
+    def end_pause(self) -> None:
+        """Let steps go on that wait for the end of a pause, unless there is another; called by the host."""
+        if not self._attempt.is_paused:
+            for pending in self._pause_waiters.values():
+                pending.put(None)
+
+    async def _wait_for_slot(self) -> None:
         pending: Pending[None] = self._attempt.open_wait()
         # One request serves all steps that wait.
         if not self._slot_waiters:
@@ -209,9 +246,10 @@ class AttemptSlot:
         wait = self._current_wait()
         if wait is not None and self.is_held and not self.is_busy and not self._attempt.over:
             self.set_held(False)
-            self._attempt.services.signal(
-                StepsEnded(**of_attempt(self._effect), why=wait.reason, until_ms=wait.until_ms)
-            )
+            self._report_wait(wait)
+
+    def _report_wait(self, wait: _Wait) -> None:
+        self._attempt.services.signal(StepsEnded(**of_attempt(self._effect), why=wait.reason, until_ms=wait.until_ms))
 
     def _current_wait(self) -> _Wait | None:
         """Return what the attempt waits for; None if it waits for nothing or is stopping."""

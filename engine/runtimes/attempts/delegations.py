@@ -59,6 +59,7 @@ class AttemptDelegations:
             AttemptInterrupted: If the attempt is asked to stop meanwhile.
         """
         self._attempt.raise_if_over()
+        await self._slot.wait_while_paused()
         pending: Pending[AnswerCall] = self._attempt.open_wait()
         async with self._slot.waiting_step():
             signal = DelegationAsked(

@@ -49,6 +49,7 @@ class ModelCalls:
         retry_after_s = None
         hold: Reservation | None = None
         try:
+            await self._slot.wait_while_paused()
             await self._until_due(models.due_ms(request, self._attempt.now_ms()))
             hold = await self._reserve(request)
             try:

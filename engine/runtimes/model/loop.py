@@ -94,6 +94,9 @@ class ModelLoop:
             raise AnswerCut
         if not answer.calls:
             return await self._finish(answer)
+        if self._work.attempt.is_paused:
+            self._report()  # an answer that was paid for must not be lost if the engine ends during the pause
+            await self._work.slot.wait_while_paused()
         outcomes = await self._calls.perform(answer.calls, self._report)
         self._add_results(turn, answer.calls, outcomes)
         forwarded = next((outcome.forwarded for outcome in outcomes if outcome.forwarded is not None), None)

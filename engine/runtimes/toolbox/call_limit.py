@@ -27,27 +27,36 @@ class CallLimit:
         Raises:
             AttemptInterrupted: If the attempt is asked to stop while it waits.
         """
-        if self.limit is None or (self._running < self.limit and not self._waiting):
-            self._running += 1
-        else:
-            await self._wait(work)
+        while not (self._take_place() or await self._wait(work)):
+            pass
         try:
             yield
         finally:
             self._leave()
 
-    async def _wait(self, work: Work) -> None:
+    def _take_place(self) -> bool:
+        is_free = self.limit is None or (self._running < self.limit and not self._waiting)
+        self._running += is_free
+        return is_free
+
+    async def _wait(self, work: Work) -> bool:
+        """Wait for a place, and return True; an attempt that is paused by then passes it on, and tries again later."""
         with work.attempt.stoppable_wait() as pending:
             self._waiting.append(pending)
+            passed_on = False
             try:
                 async with work.slot.parked("tool"):
                     await pending.wait()
+                    if work.attempt.is_paused:
+                        passed_on = True
+                        self._leave()
             except BaseException:
                 if pending in self._waiting:
                     self._waiting.remove(pending)
-                else:  # cancelled after it got its place
+                elif not passed_on:  # cancelled after it got its place
                     self._leave()
                 raise
+        return not passed_on
 
     def _leave(self) -> None:
         """Pass the place of an ended call to the next waiting one."""

@@ -111,7 +111,7 @@ def an_attempt_ends_as_it_was_asked(ledger: ShadowLedger, event: Any) -> str | N
         case events.AttemptMigrated():
             fits = "migrate" in stop_reasons
         case events.AttemptSetAside():
-            fits = "limit" in stop_reasons
+            fits = ("pause" if event.paused else "limit") in stop_reasons
         case events.AttemptCancelled(requeued=True, restarted=True):
             fits = "restart" in stop_reasons
         case events.AttemptCancelled(requeued=True):

@@ -37,10 +37,16 @@ class RunLedger(JobLedger):
 
     def _on_run_paused(self, event: events.RunPaused) -> None:
         self.runs[event.run_id].paused = True
+        self.ask_to_stop(event.stopping, "pause")
         for question in self.questions.values():
             if question.run_id == event.run_id and question.due_ms is not None:
                 question.left_ms = max(0, question.due_ms - event.at_ms)
                 question.due_ms = None
+
+    def _note_pause(self, event: events.AgentPaused | events.SupervisorPaused) -> None:
+        self.ask_to_stop(event.stopping, "pause")
+
+    _on_agent_paused = _on_supervisor_paused = _note_pause
 
     def _on_run_resumed(self, event: events.RunResumed) -> None:
         self.runs[event.run_id].paused = False

@@ -37,6 +37,7 @@ from engine.core.followups import CheckPool
 from engine.core.queries.targets import find_agent, find_any, find_spec, find_supervisor, member_name
 from engine.core.queries.team.pools import must_grow, waiting_for
 from engine.core.queries.team.tree import lineage_of
+from engine.core.queries.work.pauses import attempts_under
 from engine.core.queries.work.placement import able_queues_for, queue_takeovers
 from engine.core.queries.work.queues import own_queue
 from engine.core.records.records import JsonValue, copy_with
@@ -130,13 +131,28 @@ def unregister_spec(state: State, command: commands.UnregisterSpec, ctx: Decisio
 def pause(state: State, command: commands.Pause, ctx: DecisionContext) -> Decided:
     """Pause a run, a supervisor or an agent, whichever has that id or name."""
     subject = find_pausable(state, command.target)
-    if isinstance(subject, Run):
-        refuse_unless(not subject.paused, f"run {subject.id} is paused already")
-        return Decided(events=[RunPaused(run_id=subject.id)], summary=f"paused run {subject.id}")
-    refuse_unless(not subject.paused, f"{subject.name} is paused already")
-    if isinstance(subject, Agent):
-        return Decided(events=[AgentPaused(agent_id=subject.id)], summary=f"paused {subject.name}")
-    return Decided(events=[SupervisorPaused(supervisor_id=subject.id)], summary=f"paused {subject.name}")
+    name = f"run {subject.id}" if isinstance(subject, Run) else subject.name
+    stopping = _holding_a_slot(state, subject) if command.now else []
+    # `now` also hurries a pause that waits for the next step of an attempt.
+    refuse_unless(not subject.paused or bool(stopping), f"{name} is paused already")
+    aside = f"; {pluralize(len(stopping), 'attempt')} set aside" if stopping else ""
+    return Decided(events=[_paused_event(subject, stopping)], summary=f"paused {name}{aside}")
+
+
+def _holding_a_slot(state: State, subject: Agent | Supervisor | Run) -> list[str]:
+    """Return the tasks below a paused object whose attempts hold a slot; parked ones spend nothing and stay."""
+    tasks = attempts_under(state, subject)
+    return [task.id for task in tasks if task.attempt is not None and not task.attempt.parked]
+
+
+def _paused_event(subject: Agent | Supervisor | Run, stopping: list[str]) -> Event:
+    match subject:
+        case Run():
+            return RunPaused(run_id=subject.id, stopping=stopping)
+        case Agent():
+            return AgentPaused(agent_id=subject.id, stopping=stopping)
+        case Supervisor():
+            return SupervisorPaused(supervisor_id=subject.id, stopping=stopping)
 
 
 def resume(state: State, command: commands.Resume, ctx: DecisionContext) -> Decided:

@@ -122,8 +122,12 @@ def delegation_asked(state: State, signal: signals.DelegationAsked, ctx: Decisio
 def steps_ended(state: State, signal: signals.StepsEnded, ctx: DecisionContext) -> list[Event]:
     """Park a waiting attempt that has no running step."""
     attempt = find_attempt(state, signal)
-    if attempt is None or attempt.parked or attempt.agent_id is None:
+    if attempt is None or attempt.agent_id is None:
         return []
+    if attempt.parked:
+        # What it waited for has come, and it is paused: it queues for no slot before the pause ends.
+        goes_on = attempt.waits or attempt.owed or attempt.wants_slot
+        return [] if signal.why != "paused" or goes_on else [attempt_event(AttemptParked, attempt, signal)]
     if attempt.stopping == "migrate":
         return []  # it keeps its slot, in which the new generation goes on
     if attempt.waits:
@@ -291,6 +295,8 @@ def end_stopped(
     match reason:
         case "limit":
             return end_set_aside(state, task, attempt, signal, ctx)
+        case "pause":
+            return [attempt_event(AttemptSetAside, attempt, signal, paused=True)]
         case "cancel":
             return [attempt_event(AttemptCancelled, attempt, signal, requeued=False, limit=exceeded_by(state, task))]
         case "preempt":
@@ -311,9 +317,9 @@ def end_lost(state: State, task: Task, attempt: Attempt, ctx: DecisionContext) -
     end = signals.AttemptStopped(task_id=task.id, attempt=attempt.number)
     if not is_cancelled(state, task) and attempt.stopping in (None, "migrate"):
         return [AttemptLost(task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id)]
-    if not is_cancelled(state, task) and attempt.stopping == "limit":
+    if not is_cancelled(state, task) and attempt.stopping in ("limit", "pause"):
         # Its budget is checked once all lost attempts have ended; no working time has passed meanwhile.
-        return [attempt_event(AttemptSetAside, attempt, end)]
+        return [attempt_event(AttemptSetAside, attempt, end, paused=attempt.stopping == "pause")]
     return end_stopped(state, task, attempt, end, ctx)
 
 
