@@ -9,8 +9,10 @@ from itertools import takewhile
 from dashboard.deck.deck import Deck
 from dashboard.frame.frame import Frame
 from dashboard.views.drawing.rows import Cell
+from dashboard.views.measures.task_times import split_by_swap, times_of
+from dashboard.views.words.amounts import median
 from dashboard.views.words.tips import SwapOutcome, TipContext, Tips, followable_tips
-from engine.core.events import AgentSwapped, AttemptDone, Event
+from engine.core.events import AgentSwapped
 from engine.core.state import RunStatus, State
 
 HANDS_OFF_MS = 15_000
@@ -35,10 +37,7 @@ class Guide:
         self._done: set[str] = set()
         self._seq: int | None = None
         self._since_ms = self._touched_ms = 0
-        self._took_ms: dict[str, float] = {}
-        self._swapped: AgentSwapped | None = None
-        self._before_ms: float | None = None
-        self._since_swap: list[int] = []
+        self._swapped_id: str | None = None
         self._opened = False
         self._looked_ms = self._asked_ms = 0
 
@@ -81,12 +80,8 @@ class Guide:
         new = [] if since is None else takewhile(lambda entry: entry.seq > since, reversed(app.feed.recent))
         for entry in reversed(list(new)):
             self._done.add(str(entry.event.type))
-            self._learn_times(entry.event)
-        self._took_ms = {
-            agent.id: sum(agent.at_work_ms) / len(agent.at_work_ms)
-            for agent in state.agents.values()
-            if agent.at_work_ms
-        }
+            if isinstance(entry.event, AgentSwapped):
+                self._swapped_id = entry.event.agent_id
         screen = app.screen
         if isinstance(screen, Frame) and screen.is_there:
             self._done.add(screen.PLACE or type(screen).__module__.rpartition(".")[2])
@@ -97,19 +92,15 @@ class Guide:
         if app.past.is_shown:
             self._done.add("past")
 
-    def _learn_times(self, event: Event) -> None:
-        """Record the durations of tasks before and after the last swap of an agent."""
-        if isinstance(event, AgentSwapped):
-            self._swapped, self._before_ms, self._since_swap = event, self._took_ms.get(event.agent_id), []
-        elif isinstance(event, AttemptDone) and self._swapped is not None and event.agent_id == self._swapped.agent_id:
-            self._since_swap.append(event.usage.time_ms)
-
     def _swap(self, app: Deck) -> SwapOutcome | None:
-        if self._swapped is None:
+        """Return what the pane of the agent shows of its last swap: the medians before and after it."""
+        agent = app.feed.state.agents.get(self._swapped_id or "")
+        times = None if agent is None else times_of(agent, app.feed.recent)
+        if agent is None or times is None or not times.swaps:
             return None
-        since = self._since_swap
-        mean_ms = sum(since) / len(since) if len(since) >= MIN_TASKS_SINCE_SWAP else None
-        return SwapOutcome(app.feed.names.of(self._swapped.agent_id), self._before_ms, mean_ms)
+        before, after = split_by_swap(times)
+        now_ms = median(after) if len(after) >= MIN_TASKS_SINCE_SWAP else None
+        return SwapOutcome(agent.name, median(before), now_ms)
 
     def _open_report(self, app: Deck, now_ms: int) -> None:
         """Show the report of the first run that ends, once, unless the user is busy on another screen."""

@@ -25,7 +25,6 @@ from dashboard.views.drawing.rows import Cell, Column
 from dashboard.views.facts.supervisor import now_of_supervisor
 from dashboard.views.header import describe_standbys
 from dashboard.views.measures.digest import Digest, make_digest
-from dashboard.views.measures.progress import done_share
 from dashboard.views.runs import COLUMNS as RUN_COLUMNS
 from dashboard.views.runs import RunRow
 from dashboard.views.tasks import COLUMNS as TASK_COLUMNS
@@ -36,6 +35,7 @@ from dashboard.views.words.subjects import RunSubject, SupervisorSubject, TaskSu
 from engine.core.errors import Refused
 from engine.core.fold import fold
 from engine.core.queries.targets import find_supervisor, id_in, name_of
+from engine.core.queries.team.figures import success_share
 from engine.core.queries.team.track_record import mean_of
 from engine.core.queries.team.tree import levels_of, warning_of
 from engine.core.state import Agent, Run, RunSummary, State, TrackRecord
@@ -88,7 +88,7 @@ _RECORD_COLUMNS: tuple[Column[RecordRow, Any], ...] = (
     Column("DONE", right=True, cell=lambda row: Cell(count(row.record.done))),
     Column("FAIL", right=True, cell=lambda row: Cell(count(row.record.failed))),
     Column("CANCELLED", right=True, cell=lambda row: Cell(count(row.record.cancelled))),
-    Column("OK", right=True, cell=lambda row: Cell(percent(done_share(row.record.done, row.record.failed)))),
+    Column("OK", right=True, cell=lambda row: Cell(percent(success_share(row.record.done, row.record.failed)))),
     Column("TIME EACH", right=True, cell=lambda row: Cell(duration(mean_of(row.record)[0] * 1000))),
     Column("USD EACH", right=True, cell=_mean_cost_cell),
     Column("COST", right=True, cell=lambda row: Cell(money(row.record.usage))),

@@ -107,11 +107,11 @@ class Playback:
         self._fallback = fallback
         self._open_past().to_mark(by)
 
-    def begin(self, live: State) -> None:
-        """Start time travel at the newest event, unless a past moment is shown."""
+    def begin(self, live: State, now_ms: int) -> None:
+        """Start time travel at the present moment, unless a past moment is shown."""
         if self._past is None:
             self._open_past().to_seq(live.seq)
-            self._at_ms, self._before_seq = live.at_ms, live.seq
+            self._at_ms, self._before_seq = now_ms, live.seq
 
     def toggle(self) -> None:
         """Play, or stop playing."""

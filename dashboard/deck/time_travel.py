@@ -75,7 +75,7 @@ class TimeTravel:
             self.playback.toggle()
             self._flush()
         else:
-            self.playback.begin(self._feed.state)
+            self.playback.begin(self._feed.state, self._view().present_ms)
 
     def play(self) -> None:
         if self._begin_travel(1):
@@ -100,7 +100,7 @@ class TimeTravel:
         if not self.is_shown and by > 0:
             self._messages.say(fill_keys(ALREADY_LIVE), "muted")
             return False
-        self.playback.begin(self._feed.state)
+        self.playback.begin(self._feed.state, self._view().present_ms)
         return True
 
     def advance(self, now_ms: int) -> bool:

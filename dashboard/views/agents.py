@@ -11,13 +11,13 @@ from dashboard.views.drawing.rows import Cell, Column, Listing, Order, empty_mes
 from dashboard.views.drawing.sorting import heads_of, orders_of
 from dashboard.views.facts.agent import now_in_brief, state_of_agent
 from dashboard.views.measures.digest import Digest
-from dashboard.views.measures.progress import done_share
 from dashboard.views.measures.usage import USAGE_TITLES, cost_cell, cost_rank, is_metered, tokens_cell, tokens_rank
 from dashboard.views.words.amounts import count, duration, median, percent
 from dashboard.views.words.filters import parse_partial_filter
 from dashboard.views.words.help import COST_MEANING, P50_MEANING, STATE_MEANING, TOKENS_MEANING
 from dashboard.views.words.subjects import filter_agents
 from engine.core.queries.targets import name_of
+from engine.core.queries.team.figures import success_share
 from engine.core.state import Agent, AgentStatus, State
 
 MIN_NAME_WIDTH, MAX_NAME_WIDTH = 12, 20
@@ -47,7 +47,7 @@ AgentRank: TypeAlias = Callable[[Agent, Digest], float | str]
 
 
 def _by_ok(agent: Agent, counts: Digest) -> float:
-    share = done_share(agent.done, agent.failed)
+    share = success_share(agent.done, agent.failed)
     return 2.0 if share is None else share
 
 
@@ -88,7 +88,7 @@ COLUMNS: tuple[Column[AgentRow, AgentRank], ...] = (
            cell=lambda row: Cell(count(row.agent.failed or None, none="·"), "warn" if row.agent.failed else "muted"),
            order=Order("failures", lambda agent, counts: -agent.failed, step=3)),
     Column("OK", 5, right=True, drop=5, meaning="share of the attempts that ended well",
-           cell=lambda row: Cell(percent(done_share(row.agent.done, row.agent.failed)), "muted"),
+           cell=lambda row: Cell(percent(success_share(row.agent.done, row.agent.failed)), "muted"),
            order=Order("worst", _by_ok, step=10)),
     Column("P50", 10, right=True, drop=2, meaning=P50_MEANING,
            cell=lambda row: Cell(duration(median(row.agent.at_work_ms), max_width=10), "muted"),

@@ -1,6 +1,6 @@
 """Metrics of a team for programs: a view of each agent, and the totals of a supervisor.
 
-Pure functions of the state. A share of fewer than `MIN_ATTEMPTS` attempts is NaN, so that no comparison with it holds.
+Pure functions of the state. A share of fewer than `MIN_OUTCOMES` attempts is NaN, so that no comparison with it holds.
 """
 
 import math
@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from engine.core.discovery.candidate import category_stem
 from engine.core.discovery.words import phrase_key
 from engine.core.errors import did_you_mean
+from engine.core.queries.team.figures import is_busy, success_share
 from engine.core.queries.team.tree import subtree_of
 from engine.core.records.records import copy_with
 from engine.core.records.values import NO_USAGE, Usage
@@ -19,8 +20,6 @@ from engine.core.specs.spec import AgentCapability, AgentSpec
 from engine.core.state import Agent, AgentStatus, State, Supervisor, TrackRecord
 from engine.supervisor.registry import capability_of
 
-MIN_ATTEMPTS = 5
-"""Minimum number of attempts for a share."""
 _RATE_SUFFIX = "_success_rate"
 
 
@@ -38,7 +37,7 @@ class AgentView:
     tasks: int
     """Attempts that ended, well or not."""
     success_rate: float
-    """Share of its attempts that ended well, 0 to 1; NaN below 5 attempts."""
+    """Share of its attempts that ended well, 0 to 1; NaN below 10 attempts."""
     error_count: int
     p50_ms: float
     """Median time at work of its last attempts that ended well, in milliseconds; NaN before the first."""
@@ -74,8 +73,9 @@ def agent_view(agent: Agent, spec: AgentSpec) -> AgentView:
 
 
 def share(done: int, failed: int) -> float:
-    """Return the share of attempts that ended well, 0 to 1; NaN below `MIN_ATTEMPTS`."""
-    return done / (done + failed) if done + failed >= MIN_ATTEMPTS else math.nan
+    """Return the share of attempts that ended well, 0 to 1; NaN below `MIN_OUTCOMES`."""
+    rate = success_share(done, failed)
+    return math.nan if rate is None else rate
 
 
 def median_ms(times_ms: Iterable[int]) -> float:
@@ -89,17 +89,17 @@ class SupervisionMetrics:
     """Metrics of a supervisor with everything under it.
 
     In addition to the fields there is `<specialty>_success_rate` for every specialty and category, such as
-    `research_success_rate` or `machine_learning_success_rate`: NaN if no agent has it, and below 5 attempts.
+    `research_success_rate` or `machine_learning_success_rate`: NaN if no agent has it, and below 10 attempts.
     """
 
     agents: int
     busy: int
-    """Agents at work."""
+    """Agents at work, with an attempt that holds a slot."""
     tasks_done: int
     """Attempts of the present agents that ended well."""
     tasks_failed: int
     success_rate: float
-    """Share of attempts that ended well, 0 to 1; NaN below 5."""
+    """Share of attempts that ended well, 0 to 1; NaN below 10."""
     p50_ms: float
     """Median time at work of the last attempts that ended well, in milliseconds; NaN before the first."""
     runs_open: int
@@ -127,7 +127,7 @@ def metrics_of(state: State, supervisor: Supervisor) -> SupervisionMetrics:
         usage = usage.plus(agent.usage)
     return SupervisionMetrics(
         agents=len(agents),
-        busy=sum(bool(agent.running or agent.parked) for agent in agents),
+        busy=sum(map(is_busy, agents)),
         tasks_done=done,
         tasks_failed=failed,
         success_rate=share(done, failed),

@@ -479,6 +479,20 @@ def test_while_it_plays_the_next_moment_is_asked_for_only_once_some_time_has_pas
     playback.leave()
 
 
+def test_a_minute_back_is_counted_from_now_and_not_from_the_last_event(tmp_path: Path) -> None:
+    work = audit()
+    playback = Playback(written(tmp_path / "team.db", work), on_ready=lambda: None)
+    now_ms = work.state.at_ms + 600_000
+    playback.begin(work.state, now_ms)
+    playback.by_time(-60_000, now_ms)
+    while playback.past is None or playback.busy:
+        playback.advance(now_ms, work.state.seq)
+    shown = playback.moment(work.state.seq, now_ms)
+    playback.leave()
+
+    assert shown is not None and (shown.at_ms, shown.seq) == (now_ms - 60_000, work.state.seq)
+
+
 def states(hand: Hand) -> str:
     return " ".join(cell.text for place in range(len(hand.table.rows.keys)) for cell in hand.table.rows.cells(place))
 

@@ -10,6 +10,7 @@ from dashboard.views.measures.task_times import (
     Times,
     describe_times,
     medians_around_swap,
+    split_by_swap,
     times_of,
     times_plot,
 )
@@ -89,3 +90,11 @@ def test_plot_and_marks_stay_in_their_room(ms: list[int], data: st.DataObject, w
 
     assert len(lines) == height
     assert all(cell_width(line.spans) <= width for line in lines)
+
+
+def test_what_is_said_of_a_swap_are_the_medians_that_the_pane_shows() -> None:
+    """A mean of the first tasks would say the opposite where one of them was slow."""
+    found = times(worked(12, 11, 11, 10, 8, 8, 150, swap_after=3))
+
+    assert medians_around_swap(found) == "11 ms ◆ 9 ms"
+    assert split_by_swap(found) == ([12, 11, 11], [10, 8, 8, 150])

@@ -30,7 +30,8 @@ def test_how_many_of_a_large_team_are_at_work_is_not_cut(busy: int, agents: int,
     state = team_world(agent("ada")).state
     (chief,) = state.roots
     counts = make_digest(state)
-    counts.busy_of[chief.id], counts.agents_of[chief.id] = busy, agents
+    counts.busy_of[chief.id] = counts.open_of[chief.id] = busy
+    counts.agents_of[chief.id] = agents
 
     assert state_of_supervisor(chief, counts).text == told
 

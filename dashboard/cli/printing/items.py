@@ -7,9 +7,9 @@ See docs/reference/command-line.md.
 from typing import Any
 
 from dashboard.views.measures.digest import Digest
-from dashboard.views.measures.progress import done_share
 from dashboard.views.words.amounts import median
 from engine.core.queries.targets import name_of
+from engine.core.queries.team.figures import success_share
 from engine.core.queries.team.tree import agents_of, depth_of, mean_ms_of
 from engine.core.records.values import Usage
 from engine.core.state import Agent, Run, RunStatus, RunSummary, State, Supervisor, Task, TrackRecord
@@ -35,7 +35,7 @@ def agent_item(state: State, agent: Agent, counts: Digest) -> Item:
         "task_id": next(iter([*agent.running, *agent.parked]), None),
         "queue": counts.waiting_of[agent.id],
         **fields_of(agent, "done failed"),
-        "success_rate": done_share(agent.done, agent.failed),
+        "success_rate": success_share(agent.done, agent.failed),
         "p50_ms": None if p50_ms is None else round(p50_ms),
         **usage_item(agent.usage),
         "instances": agent.size,

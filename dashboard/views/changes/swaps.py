@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, get_args
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.words.amounts import duration, median, percent, pluralize
 from engine.core.queries.targets import id_target
+from engine.core.queries.team.figures import success_share
 from engine.core.queries.team.replacements import attempt_counts, fits_of, replacements
 from engine.core.state import Agent, State, SwapMode
 
@@ -35,8 +36,9 @@ def describe_record(agent: Agent) -> str:
 
 
 def _success_rate(took_ms: list[int], done: int, failed: int) -> str:
-    total = done + failed
-    return f"p50 {duration(median(took_ms))}, {percent(done / total)} of {total:,} ok"
+    share = success_share(done, failed)
+    part = f"{done:,}" if share is None else percent(share)
+    return f"p50 {duration(median(took_ms))}, {part} of {done + failed:,} ok"
 
 
 def describe_work(agent: Agent, state: State) -> str:

@@ -13,7 +13,6 @@ from dashboard.views.facts.task import describe_progress, waiting_reason
 from dashboard.views.measures.activity import SLOTS_PER_SAMPLE, Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.limits import limit_facts
-from dashboard.views.measures.progress import done_share
 from dashboard.views.measures.usage import usage_facts
 from dashboard.views.words.amounts import (
     ago,
@@ -33,6 +32,7 @@ from dashboard.views.words.keyed import fill_keys
 from engine.core.events import AgentSwapped, Event, StepRecorded, SwapRolledBack
 from engine.core.queries.targets import id_target
 from engine.core.queries.team.able import why_away
+from engine.core.queries.team.figures import success_share
 from engine.core.queries.team.track_record import mean_of
 from engine.core.queries.team.tree import supervisors_from
 from engine.core.scheduler.waiting import describe_stuck_slots
@@ -174,7 +174,7 @@ def _figures(
         yield Fact("busy", f"{percent(sum(shares) / len(shares)):>4}", "strong", "busy", 3, (line,))
     yield Fact("done", count(agent.done), "strong", "figures", rank=1)
     yield Fact("failed", count(agent.failed), "warn" if agent.failed else "muted", "figures", rank=2)
-    if (share := done_share(agent.done, agent.failed)) is not None:
+    if (share := success_share(agent.done, agent.failed)) is not None:
         yield Fact("ok", percent(share), "strong", "figures", rank=7)
     if agent.at_work_ms:
         yield Fact("p50", duration(median(agent.at_work_ms)), "strong", "figures", rank=4)

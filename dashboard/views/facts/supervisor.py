@@ -8,11 +8,11 @@ from dashboard.views.facts.spec_fields import format_value
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.limits import limit_facts
-from dashboard.views.measures.progress import done_share
 from dashboard.views.measures.usage import usage_facts
 from dashboard.views.words.amounts import ago, count, duration, percent, pluralize
 from dashboard.views.words.field_names import field_label
 from dashboard.views.words.glyphs import AGENT, SUSPENDED, Mark, task_mark
+from engine.core.queries.team.figures import success_share
 from engine.core.queries.team.tree import depth_of, inherited_option, mean_ms_of, subtree_of, supervisors_from
 from engine.core.records.records import field_names
 from engine.core.scheduler.waiting import describe_stuck_slots
@@ -64,7 +64,7 @@ def _head(state: State, supervisor: Supervisor, counts: Digest) -> Iterator[Fact
 def _figures(state: State, supervisor: Supervisor, counts: Digest) -> Iterator[Fact]:
     yield Fact("done", count(supervisor.done), "strong", "figures")
     yield Fact("failed", count(supervisor.failed), "strong", "figures")
-    if (share := done_share(supervisor.done, supervisor.failed)) is not None:
+    if (share := success_share(supervisor.done, supervisor.failed)) is not None:
         yield Fact("ok", percent(share), "strong", "figures")
     yield Fact("attempts", count(supervisor.begun), "strong", "figures")
     yield Fact("waiting", count(counts.waiting_of[supervisor.id]), "strong", "figures")
@@ -107,10 +107,10 @@ def supervisor_mark(supervisor: Supervisor, counts: Digest) -> Mark:
         return Mark("◐", "leaving", "draining")
     if supervisor.paused:
         return AGENT[AgentStatus.PAUSED]
-    busy, agents = counts.busy_of[supervisor.id], counts.agents_of[supervisor.id]
+    agents = counts.agents_of[supervisor.id]
     if counts.errors_of[supervisor.id] == agents and agents:
         return AGENT[AgentStatus.ERROR]
-    if not busy:
+    if not counts.open_of[supervisor.id]:
         return AGENT[AgentStatus.IDLE]
     return AGENT[AgentStatus.BUSY] if counts.working else SUSPENDED
 
@@ -135,7 +135,7 @@ def now_of_supervisor(state: State, supervisor: Supervisor, counts: Digest) -> C
         consequence = "a person is asked" if supervisor.held else "nothing under it starts"
         return Cell(f"its budget is spent: {consequence}", "error")
     paused_supervisor = paused_above(state, supervisor.parent_id or "")
-    if paused_supervisor is not None and not counts.busy_of[supervisor.id]:
+    if paused_supervisor is not None and not counts.open_of[supervisor.id]:
         return Cell(f"{paused_supervisor.name} is paused" + (f", {waiting:,} waiting" if waiting else ""), "paused")
     if (stuck := counts.stuck_in.get(supervisor.id)) is not None:
         return Cell(f"{stuck.name}: {describe_stuck_slots(stuck)}", "draining")

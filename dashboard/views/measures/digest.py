@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from dashboard.views.measures.needs import needs_person
 from dashboard.views.measures.queues import waiting_of
+from engine.core.queries.team.figures import is_busy
 from engine.core.queries.team.tree import lineage_of
 from engine.core.state import Agent, State, Task, TaskStatus
 
@@ -28,6 +29,8 @@ class Digest:
     """By worker, a task of an open graph that is planned for it and waits for others."""
     busy_of: Counter[str] = field(default_factory=Counter)
     """Busy agents by supervisor, including everything below it."""
+    open_of: Counter[str] = field(default_factory=Counter)
+    """Agents with an open attempt, also one that waits, or without a free slot; as `busy_of`."""
     agents_of: Counter[str] = field(default_factory=Counter)
     errors_of: Counter[str] = field(default_factory=Counter)
     stuck_in: dict[str, Agent] = field(default_factory=dict)
@@ -67,23 +70,25 @@ def make_digest(state: State, *, working: bool = True) -> Digest:
 
 def _sum_teams(state: State, out: Digest) -> None:
     """Count the agents of each supervisor, and add the counts to all supervisors above it."""
-    own = {supervisor_id: [0, 0, 0] for supervisor_id in state.supervisors}
+    own = {supervisor_id: [0, 0, 0, 0] for supervisor_id in state.supervisors}
     for agent in state.agents.values():
         sums = own.get(agent.supervisor_id)
         if sums is not None:
             sums[0] += 1
-            if agent.running or agent.parked or agent.is_stuck:
+            if is_busy(agent):
                 sums[1] += 1
             if agent.is_stuck:
                 out.stuck_in.setdefault(agent.supervisor_id, agent)
             if agent.error is not None:
                 sums[2] += 1
+            if agent.running or agent.parked or agent.is_stuck:
+                sums[3] += 1
     whole = {supervisor_id: [*sums] for supervisor_id, sums in own.items()}
     for supervisor_id, sums in own.items():
         for ancestor in islice(lineage_of(state, state.supervisors[supervisor_id]), 1, None):
             into = whole[ancestor.id]
             for index, count in enumerate(sums):
                 into[index] += count
-    counters = (out.agents_of, out.busy_of, out.errors_of)
+    counters = (out.agents_of, out.busy_of, out.errors_of, out.open_of)
     for index, counter in enumerate(counters):
         counter.update({supervisor_id: sums[index] for supervisor_id, sums in whole.items()})

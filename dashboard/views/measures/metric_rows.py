@@ -13,7 +13,6 @@ from dashboard.views.drawing.plots import meter, spark
 from dashboard.views.drawing.rows import EMPTY, Cell, Column, Listing, Order, empty_message, make_cells, visible_columns
 from dashboard.views.drawing.sorting import heads_of, orders_of
 from dashboard.views.measures.activity import Activity, AttemptEnd
-from dashboard.views.measures.progress import done_share
 from dashboard.views.measures.task_times import SWAP_MARK
 from dashboard.views.measures.usage import USAGE_TITLES, cost_cell, is_metered, tokens_cell
 from dashboard.views.network import mode_glyph
@@ -21,6 +20,7 @@ from dashboard.views.words.amounts import count, duration, median, p95, percent
 from dashboard.views.words.filters import parse_partial_filter
 from dashboard.views.words.help import P50_MEANING
 from dashboard.views.words.subjects import SupervisorSubject, filter_agents
+from engine.core.queries.team.figures import success_share
 from engine.core.queries.team.tree import agents_of, lineage_of
 from engine.core.records.values import Usage
 from engine.core.state import State
@@ -76,7 +76,7 @@ MetricRank: TypeAlias = Callable[[MemberFigures], float]
 
 
 def _ok_cell(row: MetricRow) -> Cell:
-    share = done_share(row.figures.done, row.figures.failed)
+    share = success_share(row.figures.done, row.figures.failed)
     return Cell("" if share is None else percent(share), "warn" if row.figures.failed else "muted")
 
 
@@ -102,7 +102,7 @@ def _share_cell(row: MetricRow) -> Cell:
 
 
 def _by_ok(figures: MemberFigures) -> float:
-    share = done_share(figures.done, figures.failed)
+    share = success_share(figures.done, figures.failed)
     return 2.0 if share is None else share
 
 

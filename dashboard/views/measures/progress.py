@@ -33,11 +33,6 @@ def share_of(run: Run | RunSummary) -> float:
     return run.done / run.tasks if run.tasks else float(run.status is RunStatus.DONE)
 
 
-def done_share(done: int, failed: int) -> float | None:
-    """Return the share of ended attempts that ended well; None before the first has ended."""
-    return done / (done + failed) if done + failed else None
-
-
 class Progress(NamedTuple):
     """Tasks of agents in open runs."""
 

@@ -9,8 +9,9 @@ from dashboard.views.measures.activity import SLOT_MS, SLOTS_PER_SAMPLE, Activit
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.queues import lengths_by_sample
 from dashboard.views.measures.usage import is_metered
-from dashboard.views.words.amounts import duration, money, p95
+from dashboard.views.words.amounts import UNKNOWN, duration, money, p95
 from engine.core.queries.money.budget import budgets
+from engine.core.queries.team.figures import is_busy, success_share
 from engine.core.records.values import dollars
 from engine.core.state import State
 
@@ -49,7 +50,7 @@ def strip(state: State, counts: Digest, activity: Activity, *, now_ms: int, widt
 
 def _parts(state: State, counts: Digest, activity: Activity, now_ms: int, wide: int) -> list[_Part]:
     agents = list(state.agents.values())
-    busy = sum(1 for agent in agents if agent.running or agent.parked) if counts.working else 0
+    busy = sum(map(is_busy, agents)) if counts.working else 0
     total = f"{len(agents):,}"
     seconds = wide * 2
     events = activity.events.sums(now_ms, seconds, SLOTS_PER_SAMPLE)
@@ -60,6 +61,7 @@ def _parts(state: State, counts: Digest, activity: Activity, now_ms: int, wide: 
     waiting = [length for length in lengths if length >= 0]
     errors, share = _errors(activity, now_ms, seconds)
     failing = "error" if share else "muted"
+    error_rate = UNKNOWN if share is None else f"{share:.1%}"
     return [
         _Part(
             "busy",
@@ -76,7 +78,12 @@ def _parts(state: State, counts: Digest, activity: Activity, now_ms: int, wide: 
             3,
         ),
         *_cost(state, metered=metered),
-        _Part("err", (Span(spark(errors, wide), failing),), (Span(f"{share:>5.1%}", failing),), 0),
+        _Part(
+            "err",
+            (Span(spark(errors, wide), failing),),
+            (Span(f"{error_rate:>5}", failing),),
+            0,
+        ),
         _Part("p95", (), (Span(f"{_p95(activity, now_ms):>8}", "strong"),), 4),
     ]
 
@@ -87,12 +94,12 @@ def _rate(samples: Sequence[int]) -> float:
     return sum(over) / (len(over) * SLOTS_PER_SAMPLE * SLOT_MS / 1000) if over else 0.0
 
 
-def _errors(activity: Activity, now_ms: int, seconds: int) -> tuple[list[int], float]:
-    """Return failures per second, and the failed share of the attempts of the last minute."""
+def _errors(activity: Activity, now_ms: int, seconds: int) -> tuple[list[int], float | None]:
+    """Return failures per second, and the failed share of the attempts of the last minute; None for too few."""
     failed = activity.attempts.team.failed.sums(now_ms, 60, SLOTS_PER_SAMPLE)
     done = activity.attempts.team.done.sums(now_ms, 60, SLOTS_PER_SAMPLE)
-    total = sum(failed) + sum(done)
-    return failed[-seconds:], sum(failed) / total if total else 0.0
+    share = success_share(sum(done), sum(failed))
+    return failed[-seconds:], None if share is None else 1 - share
 
 
 def _p95(activity: Activity, now_ms: int) -> str:

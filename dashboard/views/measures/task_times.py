@@ -53,14 +53,19 @@ def turn_times(steps: Iterable[Entry]) -> Times:
     return Times([event.duration_ms for event in events if isinstance(event, StepRecorded) and event.what == "model"])
 
 
+def split_by_swap(times: Times, index: int = -1) -> tuple[list[int], list[int]]:
+    """Return the times between the swap before one and that one, and those between it and the next swap."""
+    places = [0, *(swap.place for swap in times.swaps), len(times.ms)]
+    at = range(1, len(places) - 1)[index]
+    return list(times.ms[places[at - 1] : places[at]]), list(times.ms[places[at] : places[at + 1]])
+
+
 def medians_around_swap(times: Times) -> str:
     """Return the medians before and after the last swap that has tasks on both sides, such as `59 ms ◆ 10 ms`."""
-    for at in reversed(range(len(times.swaps))):
-        begin = times.swaps[at - 1].place if at else 0
-        end = times.swaps[at + 1].place if at + 1 < len(times.swaps) else len(times.ms)
-        before, after = times.ms[begin : times.swaps[at].place], times.ms[times.swaps[at].place : end]
+    for index in reversed(range(len(times.swaps))):
+        before, after = split_by_swap(times, index)
         if before and after:
-            return f"{duration(median(list(before)))} {SWAP_MARK} {duration(median(list(after)))}"
+            return f"{duration(median(before))} {SWAP_MARK} {duration(median(after))}"
     return ""
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.words.amounts import duration, pluralize
+from dashboard.views.words.amounts import duration, median, pluralize
 from dashboard.views.words.keyed import fill_keys
 from engine.core.state import Agent, Escalation, RunStatus, State
 
@@ -36,9 +36,9 @@ class SwapOutcome(NamedTuple):
 
     name: str
     before_ms: float | None
-    """Time per task before; None if the agent had done none."""
+    """Median time of a task before; None if the agent had done none."""
     now_ms: float | None
-    """Time per task since; None until a few have ended."""
+    """Median time of a task since; None until a few have ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,8 @@ def _has_common_specialty(state: State, agent: Agent, other: Agent) -> bool:
 
 
 def _ms(agent: Agent) -> float:
-    """Return the mean time of its last tasks; a median would hide the few large ones, which take most of the time."""
-    return sum(agent.at_work_ms) / max(1, len(agent.at_work_ms))
+    """Return the median time of its last tasks: the P50 of every list and pane."""
+    return median(agent.at_work_ms) or 0.0
 
 
 def _look(context: TipContext) -> str:
