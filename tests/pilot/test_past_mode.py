@@ -490,7 +490,8 @@ def test_a_minute_back_is_counted_from_now_and_not_from_the_last_event(tmp_path:
     shown = playback.moment(work.state.seq, now_ms)
     playback.leave()
 
-    assert shown is not None and (shown.at_ms, shown.seq) == (now_ms - 60_000, work.state.seq)
+    assert shown is not None
+    assert (shown.at_ms, shown.seq) == (now_ms - 60_000, work.state.seq)
 
 
 def states(hand: Hand) -> str:
