@@ -1,0 +1,72 @@
+"""How long an attempt at work has said nothing, and whether that is long for it.
+
+A stream is silent since its last chunk; any other step once it takes three times as long as 95 of 100 of the agent's
+last steps of that kind and name. Silence and being stuck only show: nothing is stopped for them.
+"""
+
+from typing import NamedTuple
+
+from engine.core.activities.live import Live
+from engine.core.state import Agent, Attempt, State
+
+DEFAULT_SILENT_S = 30.0
+DEFAULT_STUCK_S = 300.0
+UNKNOWN_STEP_S = 300.0
+"""Time after which a step is silent of which there are fewer than `ENOUGH_STEPS`."""
+ENOUGH_STEPS = 10
+MIN_STEP_S = 5.0
+"""Shortest step that counts as silent: three times the duration of a fast one is no news."""
+
+
+class Silence(NamedTuple):
+    """The silence of an attempt."""
+
+    since_ms: int
+    """Its last sign of life."""
+    step: str
+    """Name of the step that is silent; empty for code without one."""
+    is_stuck: bool
+
+
+class Patience(NamedTuple):
+    """How long an agent may be silent, in milliseconds."""
+
+    silent_ms: int
+    stuck_ms: int
+
+
+def patience_of(state: State, agent: Agent) -> Patience:
+    """Return the patience with an agent."""
+    return Patience(round(1000 * DEFAULT_SILENT_S), round(1000 * DEFAULT_STUCK_S))
+
+
+def silence_of(agent: Agent, attempt: Attempt, live: Live, patience: Patience, now_ms: int) -> Silence | None:
+    """Return the silence of an attempt that holds a slot; None while it gives signs of life."""
+    process = live.process
+    if process is not None and process.active_ms is not None:
+        last_ms = max(process.active_ms, live.chunk_ms or 0)
+        if now_ms - last_ms >= patience.stuck_ms:
+            return Silence(last_ms, "", is_stuck=True)
+    # Time of the last charge: the attempt began, resumed, or ended a step then.
+    began_ms = attempt.since_ms
+    chunk_ms = live.chunk_ms or 0
+    last_ms, limit_ms, name = max(began_ms, chunk_ms), round(1000 * UNKNOWN_STEP_S), ""
+    if not live.steps:
+        limit_ms = patience.silent_ms if chunk_ms > began_ms else limit_ms
+    for step in live.steps:
+        if chunk_ms >= step.since_ms:
+            step_limit_ms, since_ms = patience.silent_ms, chunk_ms
+        else:
+            step_limit_ms, since_ms = usual_limit_ms(agent, step.what, step.name), step.since_ms
+        if now_ms - since_ms < step_limit_ms:
+            return None
+        last_ms, limit_ms, name = since_ms, step_limit_ms, step.name
+    silent_ms = now_ms - last_ms
+    if silent_ms < limit_ms:
+        return None
+    return Silence(last_ms, name, is_stuck=silent_ms >= max(patience.stuck_ms, 2 * limit_ms))
+
+
+def usual_limit_ms(agent: Agent, what: str, name: str) -> int:
+    """Return how long a step may usually take until it counts as silent, in milliseconds."""
+    return round(1000 * UNKNOWN_STEP_S)

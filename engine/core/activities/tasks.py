@@ -1,0 +1,226 @@
+"""What a task does: its attempt, if it has one; else why it waits, from `scheduler.waiting`."""
+
+from collections.abc import Iterable, Mapping
+
+from engine.core.activities.kinds import ActivityKind, CurrentActivity, first_of
+from engine.core.activities.live import Live
+from engine.core.activities.silence import Patience, Silence, patience_of, silence_of
+from engine.core.activities.words import describe_question, describe_seconds, describe_work, one_line
+from engine.core.queries.team.tree import lineage_of
+from engine.core.queries.work.pauses import pause_of
+from engine.core.records.records import copy_with
+from engine.core.scheduler.waiting import Wait, WaitReason, WaitReasons
+from engine.core.state import Agent, Attempt, Escalation, ParkedFor, Run, State, Task, TaskStatus
+
+KIND_OF_WAIT: dict[WaitReason, ActivityKind] = {
+    "engine": "suspended",
+    "doubt": "doubt",
+    "person": "person",
+    "retry": "backoff",
+    "pause": "paused",
+    "runs": "queued",
+    "tasks": "queued",
+    "calls": "delegated",
+    "slot": "slot",
+    "nobody": "person",
+    "agent": "slot",
+    "circuit": "circuit",
+    "budget": "budget",
+    "supervisor": "slot",
+    "team": "slot",
+    "process": "slot",
+    "turn": "queued",
+    "moment": "queued",
+}
+"""The kind of each reason for which a task waits."""
+KIND_OF_PARKED: dict[ParkedFor, ActivityKind] = {
+    "call": "delegated",
+    "ask": "person",
+    "approval": "person",
+    "rate_limit": "rate_limit",
+    "backoff": "backoff",
+    "tool": "slot",
+    "paused": "paused",
+}
+"""The kind of each wait of an attempt without a slot."""
+_WAITING = frozenset({TaskStatus.WAITING, TaskStatus.RETRYING, TaskStatus.PREEMPTED, TaskStatus.IN_DOUBT})
+_NO_ENGINE = "no engine works on it"
+
+
+class TaskActivities:
+    """The activities of the tasks of one state; the state must not change meanwhile."""
+
+    def __init__(self, state: State, live: Mapping[str, Live], now_ms: int, *, working: bool) -> None:
+        self._state = state
+        self._live = live
+        self._now_ms = now_ms
+        self._working = working
+        self._reasons = WaitReasons(state)
+        self._patience: dict[str, Patience] = {}
+        self._activities: dict[str, CurrentActivity] = {}
+        self._budget_questions: dict[str, Escalation] | None = None
+
+    def of_task(self, task: Task) -> CurrentActivity:
+        """Return what a task does; an ended one is idle."""
+        activity = self._activities.get(task.id)
+        if activity is None:
+            activity = self._activities[task.id] = self._find(task)
+        return activity
+
+    def _find(self, task: Task) -> CurrentActivity:
+        if task.ended:
+            return CurrentActivity(kind="idle", words=task.status.value, since_ms=task.ended_ms)
+        run = self._state.runs[task.run_id]
+        if not self._working or run.suspended:
+            words = _NO_ENGINE if not self._working else "its run is suspended: no engine"
+            return CurrentActivity(kind="suspended", words=words, ids=(run.id,))
+        if task.attempt is not None:
+            return self._of_attempt(task, task.attempt, run)
+        if task.asks:
+            return self._of_questions(task.asks.values())
+        if task.status in _WAITING:
+            return self._of_wait(task)
+        return self._of_group(task)
+
+    def _of_group(self, task: Task) -> CurrentActivity:
+        """Return the first activity of the open nodes of a graph."""
+        first: CurrentActivity | None = None
+        first_node: Task | None = None
+        for child_id in task.children:
+            child = self._state.tasks.get(child_id)
+            if child is None or child.ended:
+                continue
+            activity = self.of_task(child)
+            if first_of(first, activity) is activity:
+                first, first_node = activity, child
+        if first is None or first_node is None:
+            return CurrentActivity(kind="working", words="plans", since_ms=task.started_ms)
+        return copy_with(first, words=one_line(f"{first_node.title}: {first.words}"))
+
+    def _of_attempt(self, task: Task, attempt: Attempt, run: Run) -> CurrentActivity:
+        state = self._state
+        agent = None if attempt.agent_id is None else state.agents[attempt.agent_id]
+        live = self._live.get(task.id)
+        silence: Silence | None = None
+        if live is not None and agent is not None and not attempt.parked:
+            if live.repeats:
+                words = f"repeats {live.repeats}: the same results"
+                return CurrentActivity(kind="stuck", words=one_line(words), since_ms=attempt.started_ms, ids=(task.id,))
+            silence = silence_of(agent, attempt, live, self._patience_of(agent), self._now_ms)
+            if silence is not None and silence.is_stuck:
+                return self._of_silence(task, silence)
+        if task.asks:
+            return self._of_questions(task.asks.values())
+        if silence is not None:
+            return self._of_silence(task, silence)
+        pause = None if agent is None or attempt.parked else pause_of(state, run.id, agent.id)
+        if pause is not None:
+            words = one_line(f"pauses at its next step: {describe_work(task, attempt, live)}")
+            return CurrentActivity(kind="pausing", words=words, since_ms=attempt.started_ms, ids=(pause.id,))
+        activity = self._of_parked(task, attempt) if attempt.parked else self._of_work(task, attempt, live)
+        if agent is None or (attempt.generation == agent.generation and agent.removing is None):
+            return activity
+        prefix = "leaves" if agent.removing is not None else f"ends g{attempt.generation} for g{agent.generation}"
+        return copy_with(activity, kind="draining", words=one_line(f"{prefix}: {activity.words}"))
+
+    def _of_silence(self, task: Task, silence: Silence) -> CurrentActivity:
+        where = f" in {silence.step.removeprefix('tool:').replace(':', ' ')}" if silence.step else ""
+        words = f"silent {describe_seconds(self._now_ms - silence.since_ms)}{where}"
+        kind: ActivityKind = "stuck" if silence.is_stuck else "silent"
+        return CurrentActivity(kind=kind, words=one_line(words), since_ms=silence.since_ms, ids=(task.id,))
+
+    def _of_work(self, task: Task, attempt: Attempt, live: Live | None) -> CurrentActivity:
+        since_ms = attempt.started_ms
+        if live is not None:
+            since_ms = max((part.since_ms for part in live.calls or live.steps), default=since_ms)
+        return CurrentActivity(
+            kind="working", words=describe_work(task, attempt, live), since_ms=since_ms, ids=(task.id,)
+        )
+
+    def _of_parked(self, task: Task, attempt: Attempt) -> CurrentActivity:
+        """Return why an attempt waits without a slot."""
+        wait = self._reasons.wait_of(task)
+        assert wait is not None
+        kind = KIND_OF_WAIT[wait.reason]
+        if wait.reason == "moment" and attempt.parked_for is not None:
+            kind = KIND_OF_PARKED[attempt.parked_for]
+        ids = wait.ids
+        if wait.reason == "calls":
+            tasks = self._state.tasks
+            children = [child for key in attempt.waits for child in task.calls[key].children]
+            ids = tuple(child for child in children if child in tasks and not tasks[child].ended)
+        since_ms = attempt.back_ms if kind == "slot" and attempt.back_seq is not None else None
+        return CurrentActivity(
+            kind=kind, words=one_line(wait.words), since_ms=since_ms, until_ms=wait.until_ms, ids=ids
+        )
+
+    def _of_questions(self, question_ids: Iterable[str]) -> CurrentActivity:
+        """Return that a person is asked."""
+        questions = [self._state.escalations[an_id] for an_id in question_ids if an_id in self._state.escalations]
+        if not questions:
+            return CurrentActivity(kind="person", words="a person is asked")
+        due_ms = min((question.due_ms for question in questions if question.due_ms is not None), default=None)
+        return CurrentActivity(
+            kind="person",
+            words=describe_question(questions[0]),
+            since_ms=questions[0].asked_ms,
+            until_ms=due_ms,
+            ids=tuple(question.id for question in questions),
+        )
+
+    def _of_wait(self, task: Task) -> CurrentActivity:
+        """Return why a task without an attempt waits."""
+        wait = self._reasons.wait_of(task)
+        if wait is None:
+            return CurrentActivity(kind="queued", words="begins", since_ms=task.ready_ms or task.created_ms)
+        kind = KIND_OF_WAIT[wait.reason]
+        if kind == "person" and wait.ids and wait.reason == "person":
+            return self._of_questions(wait.ids)
+        if kind == "doubt":
+            asked_ms = next((self._state.escalations[an_id].asked_ms for an_id in wait.ids), None)
+            return CurrentActivity(kind=kind, words=one_line(wait.words), since_ms=asked_ms, ids=wait.ids)
+        if kind == "budget" and (activity := self._of_budget(task, wait)) is not None:
+            return activity
+        since_ms = (task.ready_ms if task.ready or task.held_back else 0) or None
+        return CurrentActivity(
+            kind=kind, words=one_line(wait.words), since_ms=since_ms, until_ms=wait.until_ms, ids=wait.ids
+        )
+
+    def _of_budget(self, task: Task, wait: Wait) -> CurrentActivity | None:
+        """Return whose budget a task waits for, and the question about it."""
+        state, run = self._state, self._state.runs[task.run_id]
+        subjects: list[tuple[str, str]] = [("its own budget", node.id) for node in lineage_of(state, task) if node.held]
+        if run.held:
+            subjects.append(("the run's budget", run.id))
+        for an_id in wait.ids:
+            holder = state.agents.get(an_id) or state.supervisors.get(an_id)
+            if holder is not None:
+                subjects.append((f"the budget of {holder.name}", an_id))
+        if not subjects:
+            return None
+        return self.held_by(*subjects[0], since_ms=task.ready_ms or None)
+
+    def held_by(self, budget: str, subject_id: str, *, since_ms: int | None = None) -> CurrentActivity:
+        """Return that a budget holds work up, with the question about it if a person is asked."""
+        if self._budget_questions is None:
+            self._budget_questions = {
+                question.subject: question for question in self._state.escalations.values() if question.kind == "budget"
+            }
+        question = self._budget_questions.get(subject_id)
+        if question is None:
+            return CurrentActivity(
+                kind="budget", words=one_line(f"held: {budget} is spent"), since_ms=since_ms, ids=(subject_id,)
+            )
+        return CurrentActivity(
+            kind="budget",
+            words=one_line(f"held by {budget}, a person is asked ({question.id})"),
+            since_ms=question.asked_ms,
+            until_ms=question.due_ms,
+            ids=(question.id,),
+        )
+
+    def _patience_of(self, agent: Agent) -> Patience:
+        patience = self._patience.get(agent.id)
+        if patience is None:
+            patience = self._patience[agent.id] = patience_of(self._state, agent)
+        return patience

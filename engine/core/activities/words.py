@@ -1,0 +1,90 @@
+"""What an attempt does this second, in words for a narrow column: the important word first."""
+
+from collections.abc import Iterator
+
+from engine.core.activities.live import Live, LiveCall
+from engine.core.records.records import JsonValue
+from engine.core.records.values import as_text, pluralize
+from engine.core.state import Attempt, Escalation, StopReason, Task
+
+MAX_WORDS = 120
+"""Characters of the words of an activity; views cut them further."""
+_STOPS: dict[StopReason, str] = {
+    "cancel": "stops: it is cancelled",
+    "requeue": "stops: another takes its task",
+    "preempt": "stops at its next step for urgent work",
+    "migrate": "goes on with its new generation at its next step",
+    "restart": "stops: it starts over",
+    "limit": "stops: its limit is reached",
+    "crash": "stops: it is restarted",
+    "pause": "stops: a pause sets it aside",
+}
+
+
+def one_line(text: str, max_characters: int = MAX_WORDS) -> str:
+    """Return a text on one line, cut."""
+    line = " ".join(text[: 4 * max_characters].split())
+    return line if len(line) <= max_characters else f"{line[: max_characters - 1]}…"
+
+
+def describe_work(task: Task, attempt: Attempt, live: Live | None) -> str:
+    """Return what an attempt that holds a slot does."""
+    if attempt.stopping is not None:
+        return _STOPS[attempt.stopping]
+    if live is not None and (words := next(_describe_live(live), "")):
+        return one_line(words)
+    return one_line(task.title)
+
+
+def _describe_live(live: Live) -> Iterator[str]:
+    if live.calls:
+        more = f" +{len(live.calls) - 1}" if len(live.calls) > 1 else ""
+        yield describe_call(live.calls[-1]) + more
+    if (progress := live.progress) is not None:
+        note = f" {progress.note}" if progress.note else ""
+        yield f"{progress.done:,} of {progress.total:,}{note}" if progress.total else f"{progress.done:,}{note}"
+    kinds = {step.what for step in live.steps}
+    if "compact" in kinds:
+        yield "shortens its conversation"
+    if "model" in kinds:
+        if live.output:
+            yield f"writes {pluralize(len(live.output), 'character')}"
+        yield "thinks" if live.thought else f"asks its model, {_turn_of(live)}"
+    if live.output or live.thought:
+        yield _last_line(live.output or live.thought)
+    if live.steps:
+        yield f"runs {live.steps[-1].name}"
+
+
+def _turn_of(live: Live) -> str:
+    return next(step.name for step in reversed(live.steps) if step.what == "model").replace(":", " ")
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text[-4 * MAX_WORDS :].splitlines() if line.strip()]
+    return lines[-1].strip() if lines else ""
+
+
+def describe_call(call: LiveCall) -> str:
+    """Return a running tool with its first argument: `fetch_page https://…`."""
+    return f"{call.name} {_first_argument(call.arguments)}".rstrip()
+
+
+def _first_argument(arguments: JsonValue) -> str:
+    values = [*arguments.values()] if isinstance(arguments, dict) else arguments
+    if isinstance(values, list):
+        return as_text(values[0]) if values else ""
+    return "" if values is None else as_text(values)
+
+
+def describe_seconds(duration_ms: int) -> str:
+    """Return a duration as `94 s`, `12 min` or `3 h`."""
+    seconds = max(0, duration_ms) // 1000
+    if seconds < 300:
+        return f"{seconds} s"
+    return f"{seconds // 60} min" if seconds < 7200 else f"{seconds // 3600} h"
+
+
+def describe_question(question: Escalation) -> str:
+    """Return what a person is asked: `asks: may it deploy?`."""
+    return one_line(f"asks: {question.question}")
