@@ -418,7 +418,7 @@ class QuarterdeckApp(Deck):
             frame.finding.seek(filtered)
         if selected is not None and isinstance(frame, TableScreen):
             frame.finding.seek("")
-            frame.table.select(selected)
+            frame.select_row(selected)
 
     async def on_key(self, event: events.Key) -> None:
         """Route keys that were typed ahead to the input line, dialog or page that is opening."""

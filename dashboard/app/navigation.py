@@ -76,7 +76,7 @@ def _id_of(deck: "Deck", word: str) -> str:
 
 def _select(deck: "Deck", key: str) -> None:
     if isinstance(deck.screen, TableScreen):
-        deck.screen.table.select(key)
+        deck.screen.select_row(key)
 
 
 def place_of(deck: "Deck") -> Place:

@@ -179,6 +179,10 @@ class TableScreen(Frame):
     def table(self) -> Table:
         return self.query_one("#body", Table)
 
+    def select_row(self, key: str) -> bool:
+        """Move the cursor to a row; return False if no row has that key."""
+        return self.table.select(key)
+
     def show(self, view: ViewState) -> None:
         if self.KINDS:
             self.reading.update(view)

@@ -8,6 +8,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from dashboard.frame.beside_tree import PANE, TAIL, BesideTree, PartDrawings, TreeSizes
+from dashboard.frame.folded_teams import FoldedTeams
 from dashboard.frame.table_screen import MARKS, TableScreen
 from dashboard.views.arrangement import max_tree_lines
 from dashboard.views.changes.targets import Target, target_of
@@ -19,6 +20,7 @@ from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.picks import Picks
 from dashboard.widgets.table import Table
+from engine.core.queries.team.tree import parent_of
 from engine.core.state import State
 
 
@@ -32,11 +34,12 @@ class Parts(Horizontal):
             self.call_after_refresh(screen.fit)
 
 
-class IdleAgents:
-    """Which idle agents the tree may fold: those of supervisors that the operator has not opened."""
+class TreeFolds:
+    """What the tree folds: teams to one row, and idle agents of supervisors that the operator has not opened."""
 
     def __init__(self) -> None:
         self._opened: set[str] = set()
+        self.teams = FoldedTeams()
         self.active_ms: dict[str, int] = {}
         """Time of each agent's last work, in UTC milliseconds."""
 
@@ -47,9 +50,9 @@ class IdleAgents:
                 self.active_ms[agent.id] = now_ms
         if len(self.active_ms) > len(state.agents):
             self.active_ms = {agent_id: at for agent_id, at in self.active_ms.items() if agent_id in state.agents}
-        return Folding(room, frozenset(self._opened), self.active_ms)
+        return Folding(room, frozenset(self._opened), self.active_ms, self.teams.of(state, room))
 
-    def toggle(self, supervisor_id: str) -> None:
+    def toggle_idle(self, supervisor_id: str) -> None:
         """Show the idle agents of a supervisor, or fold them again."""
         self._opened ^= {supervisor_id}
 
@@ -69,14 +72,18 @@ class NetworkScreen(TableScreen):
         "pause or resume",
         "run",
         ("space", "mark"),
-        (".", "fold", "show the idle agents of this supervisor, or fold them to one line"),
+        ("f", "fold", "fold the team under the cursor to one row with the states of its members, or unfold it"),
         ("tab", "pane"),
         ("v", "pane off", "take the pane at the right away, or bring it back"),
+        ("A", "fold all", "fold all teams, or unfold them"),
+        (".", "idle", "show the idle agents of this supervisor, or fold them to one line"),
         ("!", "who needs me"),
     )
     BINDINGS = [
         *MARKS,
-        Binding("full_stop", "fold", "fold", show=False),
+        Binding("f", "fold_team", "fold", show=False),
+        Binding("A", "fold_all", "fold all", show=False),
+        Binding("full_stop", "fold_idle", "idle", show=False),
         Binding("v", "pane", "pane on or off", show=False),
     ]
     DEFAULT_CSS = """
@@ -94,7 +101,7 @@ class NetworkScreen(TableScreen):
     def __init__(self) -> None:
         super().__init__()
         self.sizes = TreeSizes(self)
-        self.idle_agents, self._drawings = IdleAgents(), PartDrawings()
+        self.folds, self._drawings = TreeFolds(), PartDrawings()
         self._meters, self._progresses = Meters(), ProgressCache()
         self._beside = BesideTree(self, self.sizes, self._drawings, self._progresses)
 
@@ -108,8 +115,7 @@ class NetworkScreen(TableScreen):
 
     def listing(self, view: ViewState) -> Listing:
         state, now_ms, width, arranged = view.state, view.now_ms, self.table.wide, self.sizes.arranged
-        room = max_tree_lines(self.size.height, self.query_one("#parts").size.height, self.sizes.chosen_size(TAIL))
-        folding = self.idle_agents.folding(state, now_ms, room)
+        folding = self.folds.folding(state, now_ms, self._tree_lines())
         lane = lane_cells(state, width) if arranged is not None and arranged.lanes else 0
         self._meters.update(view.activity, state, now_ms, lane=lane, anew=view.past is not None)
         progress = self._progresses.of(view)
@@ -117,6 +123,10 @@ class NetworkScreen(TableScreen):
         return network(
             state, view.counts, view.live, now_ms=now_ms, folding=folding, needle=self.finding.needle, measures=measures
         )
+
+    def _tree_lines(self) -> int:
+        height = self.query_one("#parts").size.height
+        return max_tree_lines(self.size.height, height, self.sizes.chosen_size(TAIL)) if height else 0
 
     def update_clock(self, view: ViewState) -> None:
         self._drawings.is_by_clock = True
@@ -153,7 +163,7 @@ class NetworkScreen(TableScreen):
     def open_row(self, key: str) -> None:
         """Open the object of a row; a row of folded agents shows them."""
         if key.startswith("fold:"):
-            self.action_fold()
+            self.action_fold_idle()
         else:
             self.deck.open_key(key)
 
@@ -184,18 +194,48 @@ class NetworkScreen(TableScreen):
     def action_mark(self) -> None:
         """Mark the member under the cursor; a row of folded agents shows them."""
         if (self.table.selected or "").startswith("fold:"):
-            self.action_fold()
+            self.action_fold_idle()
         else:
             super().action_mark()
 
-    def action_fold(self) -> None:
+    def action_fold_idle(self) -> None:
         """Show or fold the idle agents of the supervisor under the cursor."""
-        key = self.table.selected
-        agent = self.state.agents.get(key or "")
-        supervisor_id = agent.supervisor_id if agent is not None else (key or "").removeprefix("fold:")
-        self.idle_agents.toggle(supervisor_id)
+        if (supervisor_id := self._team_under_cursor()) is not None:
+            self.folds.toggle_idle(supervisor_id)
+            self._fold()
+
+    def action_fold_team(self) -> None:
+        """Fold the team under the cursor to one row, which the cursor goes to, or unfold it."""
+        if (supervisor_id := self._team_under_cursor()) is not None:
+            self.folds.teams.toggle(supervisor_id)
+            self._fold()
+
+    def action_fold_all(self) -> None:
+        """Fold all teams, or unfold them if all are folded."""
+        self.folds.teams.toggle_all(self.state, self._tree_lines())
+        self._fold()
+
+    def _team_under_cursor(self) -> str | None:
+        """Return the supervisor under the cursor, or that of the agent there."""
+        key = (self.table.selected or "").removeprefix("fold:")
+        agent = self.state.agents.get(key)
+        return agent.supervisor_id if agent is not None else key if key in self.state.supervisors else None
+
+    def _fold(self) -> None:
+        """Show the tree as it is folded now; a cursor whose row is folded goes to the row of its team."""
+        state, key = self.state, (self.table.selected or "").removeprefix("fold:")
+        member = state.agents.get(key) or state.supervisors.get(key)
         self.due_ms = 0
         self.update_view(self.deck.view)
+        while member is not None and not self.table.select(member.id):
+            member = parent_of(state, member)
+
+    def select_row(self, key: str) -> bool:
+        """Move the cursor to a row; teams above it are unfolded."""
+        if self.table.rows.index(key) is None:
+            self.folds.teams.show_member(self.state, key, self._tree_lines())
+            self._fold()
+        return super().select_row(key)
 
     def action_pane(self) -> None:
         """Hide or show the pane."""

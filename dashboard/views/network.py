@@ -26,6 +26,7 @@ from dashboard.views.drawing.rows import (
 )
 from dashboard.views.drawing.sorting import Sorting, orders_of
 from dashboard.views.facts.agent import MIN_SHOWN_MS, SWAPPED_MS, now_in_brief, state_of_agent, swap_mark
+from dashboard.views.facts.member_states import bar_of_marks, count_marks, urgent_words
 from dashboard.views.facts.supervisor import now_of_supervisor, state_of_supervisor
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
@@ -41,6 +42,10 @@ from engine.core.state import Agent, AgentStatus, State, Supervisor
 
 GAP = 1
 """Cells between two columns."""
+FOLDED = "+"
+"""Sign before the name of a team that is folded to one row."""
+MIN_BAR_WIDTH, MAX_BAR_WIDTH, GAP_BEHIND_BAR = 5, 24, 2
+"""Cells of the bar of its members' states, and of the gap behind it."""
 MAX_IDLE_SHOWN = 3
 """Idle agents of a supervisor that stay visible when the others are folded."""
 NARROW = 76
@@ -65,14 +70,16 @@ DECLARED = Sorting("declared")
 
 @dataclass(frozen=True, slots=True)
 class Folding:
-    """Which idle agents may be folded away."""
+    """Which teams are one row, and which idle agents may be folded away."""
 
     room: int
-    """Available lines; nothing is folded while the whole tree fits."""
+    """Available lines; no idle agents are folded while the whole tree fits."""
     opened: Set[str] = frozenset()
     """Supervisors whose idle agents stay visible."""
     active_ms: Mapping[str, int] | None = None
     """Time of each agent's last work, in UTC milliseconds."""
+    teams: Set[str] = frozenset()
+    """Supervisors of which only their own row is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +101,8 @@ class _Line(NamedTuple):
     lead: str
     name: str
     folded: int = 0
+    """Folded idle agents, of which this is the row."""
+    is_folded_team: bool = False
 
 
 class _RowContext(NamedTuple):
@@ -156,7 +165,8 @@ def _now_cell(row: MemberRow) -> Cell:
     """Return the work of an agent, fitted into the width of NOW; of a supervisor its progress, or its problem."""
     tree, member = row.tree, row.member
     if isinstance(member, Supervisor):
-        return _supervisor_now(tree, member, _progress_of(row))
+        now = _folded_team_now if row.line.is_folded_team else _supervisor_now
+        return now(tree, member, _progress_of(row))
     cell = now_in_brief(tree.state, member, tree.counts, tree.live, tree.now_ms)
     if not member.running or member.error is not None:
         return cell
@@ -176,6 +186,20 @@ def _supervisor_now(tree: _RowContext, supervisor: Supervisor, progress: Progres
     mode = f"  {supervisor.mode}" if tree.measures.lane and room - len(supervisor.mode) - 2 >= 8 else ""
     bar = meter(progress.share, max(3, min(24, room - len(mode))), tone=tone)
     return Cell(progress.percent_text, spans=(*bar, Span(percent, "strong"), Span(mode, "muted")))
+
+
+def _folded_team_now(tree: _RowContext, supervisor: Supervisor, progress: Progress) -> Cell:
+    """Return a bar of the members' states, and the most urgent of them, else the progress."""
+    numbers, members = count_marks(tree.state, supervisor, tree.counts), tree.counts.agents_of[supervisor.id]
+    least = min(members, MIN_BAR_WIDTH)
+    width = tree.now_width - least - GAP_BEHIND_BAR
+    cell = now_of_supervisor(tree.state, supervisor, tree.counts)
+    text, tone = (cell.text, cell.tone) if cell.tone in ("error", "paused") else urgent_words(numbers, width)
+    if not text and progress.total:
+        text, tone = progress.percent_text, "strong"
+    room = tree.now_width - len(text) - GAP_BEHIND_BAR
+    bar = bar_of_marks(numbers, max(least, min(members, MAX_BAR_WIDTH, room)))
+    return Cell(text, tone, spans=(*bar, Span(" " * GAP_BEHIND_BAR), Span(text, tone)))
 
 
 def _queue_cell(row: MemberRow) -> Cell:
@@ -207,8 +231,8 @@ def _order_of(title: str) -> Order[agents.AgentRank]:
 
 COLUMNS: tuple[Column[MemberRow, agents.AgentRank], ...] = (
     Column("AGENT", MIN_NAME_WIDTH, grow=NAMES_FIRST, named=True, cell=_name_cell, order=_order_of("AGENT"),
-           meaning="├ └ under which supervisor; beside the name → ⇉ ↳ ⇄ a strategy, ▸ one of your own, "
-                   "g2 a generation, 2/4 a pool"),
+           meaning="├ └ under which supervisor, + a team folded to one row; beside the name → ⇉ ↳ ⇄ a strategy, "
+                   "▸ one of your own, g2 a generation, 2/4 a pool"),
     Column("", 1, right=True, drop=6, cell=_tag_cell),
     Column("STATE", 10, calm=True, meaning=STATE_MEANING, cell=_state_cell, order=_order_of("STATE")),
     Column("LAST 60 s", METER, drop=4, calm=True, cell=_load_cell,
@@ -251,10 +275,17 @@ def network(
     """
     metered = is_metered(state)
     row_filter = parse_partial_filter(needle)
-    fold = not row_filter and len(state.agents) + len(state.supervisors) > folding.room
+    fits = len(state.agents) + len(state.supervisors) <= folding.room
     lines: dict[str, _Line] = {}
     build = _TreeBuilder(
-        state, counts, lines, folding if fold else None, now_ms, measures.sorting, _FilteredMembers(state, row_filter)
+        state,
+        counts,
+        lines,
+        None if fits or row_filter else folding,
+        frozenset() if row_filter else folding.teams - {root},
+        now_ms,
+        measures.sorting,
+        _FilteredMembers(state, row_filter),
     )
     roots = state.roots if root is None else [state.supervisors[root]] if root in state.supervisors else []
     for root_id in build.passing.select([root.id for root in roots]):
@@ -345,6 +376,8 @@ class _TreeBuilder(NamedTuple):
     counts: Digest
     lines: dict[str, _Line]
     folding: Folding | None
+    teams: Set[str]
+    """Folded teams."""
     now_ms: int
     sorting: Sorting
     passing: "_FilteredMembers"
@@ -354,6 +387,9 @@ def _add_branch(build: _TreeBuilder, supervisor: Supervisor, leads: tuple[str, s
     """Add a supervisor and everything below it that passes the filter."""
     state, lines = build.state, build.lines
     own_lead, below = leads
+    if supervisor.id in build.teams and supervisor.members:
+        lines[supervisor.id] = _Line(f"{own_lead[:-1]}{FOLDED}", supervisor.name, is_folded_team=True)
+        return
     lines[supervisor.id] = _Line(own_lead, supervisor.name)
     members, folded = _members(state, supervisor, build.folding, build.now_ms)
     left = build.passing.select(members)

@@ -184,12 +184,12 @@ async def test_nothing_is_kept_of_agents_that_have_left_the_team(tmp_path: Path)
         screen = hand.app.screen
         assert isinstance(screen, NetworkScreen)
         idle = [one.id for one in hand.work.state.agents.values() if one.status == "idle"]
-        screen.idle_agents.active_ms |= dict.fromkeys(hand.work.state.agents, 1)
+        screen.folds.active_ms |= dict.fromkeys(hand.work.state.agents, 1)
         for agent_id in idle:
             assert agent_id in screen._meters._history
             await hand.meanwhile(RemoveMember(target=f"@{agent_id}", mode="abort"))
 
-        assert not set(idle) & (screen.idle_agents.active_ms.keys() | screen._meters._history.keys())
+        assert not set(idle) & (screen.folds.active_ms.keys() | screen._meters._history.keys())
 
 
 async def test_what_stands_still_rests_while_only_the_clock_moves_and_what_happens_is_shown_at_once(
@@ -227,3 +227,23 @@ async def test_rows_and_what_stands_beside_them_take_the_width_that_they_have_go
 
 def picture(hand: Hand) -> list[str]:
     return [line.text for line in hand.app.screen._compositor.render_strips()]
+
+
+async def test_a_team_folds_under_the_cursor_and_what_is_hidden_in_it_is_found(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(120, 40)) as hand:
+        before = list(hand.table.rows.keys)
+        await hand.press("j", "j", "j", "f")
+        assert hand.chosen == "survey"
+        assert len(hand.table.rows.keys) == len(before) - 3
+        assert "├+survey" in hand.line(hand.table.line + 1)
+
+        hidden = next(one.id for one in hand.work.state.agents.values() if one.name == "scout-careful")
+        screen = hand.app.screen
+        assert isinstance(screen, NetworkScreen)
+        assert screen.select_row(hidden)
+        assert list(hand.table.rows.keys) == before
+
+        await hand.press("A")
+        assert hand.chosen == "survey"
+        await hand.press("A")
+        assert list(hand.table.rows.keys) == before

@@ -1,0 +1,100 @@
+"""Teams that are one row: which ones, and what that row says of their members."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.frame.folded_teams import MAX_SCREENS, FoldedTeams
+from dashboard.views.facts.member_states import bar_of_marks, count_marks, urgent_words
+from dashboard.views.measures.digest import make_digest
+from dashboard.views.network import MAX_IDLE_SHOWN, Folding, Measures, network
+from dashboard.views.words.glyphs import AGENT, ASKS, Mark
+from engine.core.commands import Pause, SupervisorSpec
+from engine.core.signals import PersonAsked
+from engine.core.state import AgentStatus
+from tests.story import attempt, submitted
+from tests.world import World, agent, team_world
+
+marks = st.sampled_from([ASKS, *AGENT.values()])
+
+
+def teams(number: int, members: int) -> World:
+    """Return a chief with some teams of as many agents."""
+    return team_world(
+        *(
+            SupervisorSpec(name=f"team-{team}", members=[agent(f"a-{team}-{each}", "x") for each in range(members)])
+            for team in range(number)
+        )
+    )
+
+
+@given(st.dictionaries(marks, st.integers(1, 400), min_size=1), st.integers(1, 60))
+def test_a_bar_fits_and_has_every_state_of_the_team(numbers: dict[Mark, int], width: int) -> None:
+    bar = bar_of_marks(list(numbers.items()), width)
+
+    assert all(span.text for span in bar)
+    assert sum(len(span.text) for span in bar) <= max(width, len(numbers))
+
+
+def test_forty_teams_are_forty_rows_and_one_unfolds_without_the_others() -> None:
+    world, folded = teams(40, 25), FoldedTeams()
+    state, room = world.state, 50
+    supervisors = [supervisor_id for supervisor_id in state.supervisors if state.supervisors[supervisor_id].parent_id]
+
+    def keys() -> list[str]:
+        folding = Folding(2_000, teams=folded.of(state, room))
+        return [*network(state, make_digest(state), {}, now_ms=0, folding=folding).keys]
+
+    assert keys() == [state.roots[0].id, *supervisors]
+    folded.toggle(supervisors[3])
+    assert len(keys()) == 1 + 40 + 25
+    member = state.supervisors[supervisors[7]].members[0]
+    folded.show_member(state, member, room)
+    assert member in keys()
+    assert len(keys()) == 1 + 40 + 2 * 25
+    assert folded.toggle_all(state, room)
+    assert not folded.toggle_all(state, room)
+    assert len(keys()) == 1 + 40 * 26
+
+
+def test_whether_teams_start_folded_is_decided_once_and_when_the_size_is_known() -> None:
+    state, few, many = teams(8, 20).state, FoldedTeams(), FoldedTeams()
+    lines = 1 + 8 * (1 + MAX_IDLE_SHOWN + 1)
+
+    assert not few.of(state, 0)
+    assert not few.of(state, -(-lines // MAX_SCREENS))
+    assert not few.of(state, 5)
+    assert len(many.of(state, lines // MAX_SCREENS - 1)) == 8
+    assert len(many.of(state, 100)) == 8
+
+
+def test_the_row_of_a_folded_team_says_what_is_most_urgent_before_it_shows_how_many_are_idle() -> None:
+    work = team_world(*(agent(name, "x") for name in ("ada", "bob", "cyd", "dan")), mode="parallel")
+    submitted(work)
+    for name in ("ada", "bob", "cyd"):
+        key = attempt(work, name)
+        asked = PersonAsked(
+            task_id=key[0], attempt=key[1], generation=1, key="ask:1", kind="ask", question="Which?", options=[]
+        )
+        work.say(asked)
+        work.rest(key, why="ask")
+    state, counts = work.state, make_digest(work.state)
+    chief = state.roots[0]
+    numbers = count_marks(state, chief, counts)
+
+    assert numbers[0] == (ASKS, 3)
+    assert urgent_words(numbers, 40) == ("3 wait for you", "attention")
+    listing = network(state, counts, {}, now_ms=0, folding=Folding(9, teams={chief.id}), measures=Measures(76))
+    assert list(listing.keys) == [chief.id]
+    now = listing.cells(0)[[column.title for column in listing.columns].index("NOW")]
+    assert "".join(span.text for span in now.spans).endswith("3 wait for you")
+
+
+def test_as_many_urgent_states_are_said_as_there_is_room_for() -> None:
+    work = teams(1, 6)
+    names = list(work.state.agents.values())
+    work.order(Pause(target=names[0].name))
+    numbers = [*count_marks(work.state, work.state.roots[0], make_digest(work.state)), (ASKS, 1)]
+
+    assert urgent_words(numbers, 40)[0] == "1 waits for you, 1 paused"
+    assert urgent_words(numbers, 16)[0] == "1 waits for you"
+    assert urgent_words([(AGENT[AgentStatus.IDLE], 5)], 40) == ("", "")
