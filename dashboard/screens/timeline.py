@@ -122,6 +122,9 @@ class TimelineScreen(BoardScreen):
         whole, lanes = self._history.lanes, self._visible_lanes()
         until_ms = view.now_ms if view.activity.until_ms is None else view.activity.until_ms
         whole.advance(until_ms)
+        if view.past is None and whole.seq <= view.state.seq:
+            for each in {id(whole): whole, id(lanes): lanes}.values():
+                each.keep_questions(view.state.escalations)
         now_ms = max(lanes.moment(lanes.advance(until_ms)), 0)
         begin_ms, end_ms = self._stretch(now_ms)
         text_height = (

@@ -17,7 +17,8 @@ from dashboard.views.timeline import KINDS, Lanes, TimelineView, cut_axis, draw_
 from dashboard.views.timeline.drawing import _by_cell
 from dashboard.views.timeline.lanes import GAP_MS, MAX_REMOVED, SLOTS, VISIBLE_GAP_MS
 from dashboard.views.timeline.rows import LaneRow, rows_of
-from engine.core.commands import Submit
+from engine.core.commands import Answer, Submit
+from engine.core.specs.failure_policies import Escalate
 from engine.core.state import State
 from store import Record
 from tests.pilot.scene import audit
@@ -335,3 +336,41 @@ def test_a_part_has_what_is_under_way_also_where_that_was_not_counted_for_a_whil
 
     assert part.advance(START_MS + 90_000) == 10_000
     assert sum(part.team.busy.until(part.newest)) == 10_000
+
+
+def asking(*, answered: bool) -> World:
+    """Return a team whose task failed, and whose question to a person stayed open for ten minutes."""
+    work = team_world(agent("scout", "scan", on_failure=[Escalate(after_s=3_600)]), agent("idler"))
+    work.now_ms = START_MS
+    work.order(Submit(request="go", supervisor="chief"))
+    work.now_ms += 5_000
+    work.fail(next(iter(work.started)))
+    work.now_ms += 600_000
+    if answered:
+        work.order(Answer(escalation=next(iter(work.state.escalations)), answer="retry"))
+        work.now_ms += 5_000
+        work.succeed(next(iter(work.started)), took_ms=5_000)
+    return work
+
+
+@pytest.mark.parametrize("answered", [True, False])
+@pytest.mark.parametrize("unfolded", [True, False])
+def test_a_wait_for_a_person_is_not_drawn_as_idle(answered: bool, unfolded: bool) -> None:
+    work = asking(answered=answered)
+    chief, scout, idler = (
+        next(line for line in drawn(work, 120, 20, unfolded=unfolded) if line.key == member_id)
+        for member_id in (work.state.roots[0].id, *work.state.agents)
+    )
+
+    if answered or not unfolded:
+        assert "┅┅┅" in text([chief])
+        assert "┅┅┅" in text([scout])
+        assert "╱" not in text([scout])
+    assert "┅" not in text([idler])
+
+
+def test_a_question_that_the_state_has_withdrawn_is_waited_for_no_longer() -> None:
+    lanes = lanes_of(asking(answered=False))
+    assert lanes.askers
+    lanes.keep_questions(())
+    assert not lanes.askers

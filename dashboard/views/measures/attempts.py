@@ -4,13 +4,18 @@
 """
 
 from array import array
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, replace
 from operator import add
 
 _MAX_COUNT = {"I": 2**32 - 1, "Q": 2**64 - 1}
 """Bound of a count by type of array, which only wrong times or absurd usage exceed."""
 
+_MAX_FAILED = 200
+"""Last failed attempts whose agents are kept, for questions, which follow the end of an attempt."""
+_MAX_QUESTIONS = 1_000
+"""Closed questions that are kept."""
 _NEVER = -(2**62)
 _NOTHING = array("I")
 
@@ -181,6 +186,16 @@ class OpenAttempt:
     parked: bool
 
 
+@dataclass(frozen=True, slots=True)
+class OpenQuestion:
+    """A question to a person, for one of the members that wait for the answer."""
+
+    id: str
+    member_id: str
+    began: int
+    end: int | None = None
+
+
 class AttemptCounter:
     """The lanes of all agents; each attempt counts for its agent, and for the team."""
 
@@ -192,6 +207,13 @@ class AttemptCounter:
         """By agent."""
         self.open: dict[str, OpenAttempt] = {}
         """By task."""
+        self.asked: dict[str, SlotCounts] = {}
+        """By member: the milliseconds for which questions were open, whose answers it waited for."""
+        self.questions: dict[str, list[OpenQuestion]] = {}
+        """Open questions by id, with each member that waits."""
+        self.closed_questions: deque[OpenQuestion] = deque(maxlen=_MAX_QUESTIONS)
+        self._failed_on: dict[str, str] = {}
+        """Agents of the last failed attempts, by task."""
 
     def lane_of(self, agent_id: str) -> Lane:
         """Return the lane of an agent, a new one before its first attempt."""
@@ -223,6 +245,45 @@ class AttemptCounter:
         for lane in (attempt.lane, self.team):
             (lane.waited if attempt.parked else lane.busy).change(at, by)
 
+    def note_failed(self, task_id: str, agent_id: str) -> None:
+        """Note who failed at a task: a question may follow."""
+        self._failed_on[task_id] = agent_id
+        if len(self._failed_on) > _MAX_FAILED:
+            del self._failed_on[next(iter(self._failed_on))]
+
+    def asker_of(self, subject: str) -> str:
+        """Return the agent that works on a task, or failed at it; for another subject of a question, the subject."""
+        attempt = self.open.get(subject)
+        return attempt.agent_id if attempt is not None else self._failed_on.get(subject, subject)
+
+    def ask(self, question_id: str, member_id: str, at: int) -> None:
+        """Count that a member waits for the answer of a question."""
+        waits = self.questions.setdefault(question_id, [])
+        if all(wait.member_id != member_id for wait in waits):
+            waits.append(OpenQuestion(question_id, member_id, at))
+            self._asked_of(member_id).change(at, 1)
+
+    def _asked_of(self, member_id: str) -> SlotCounts:
+        counts = self.asked.get(member_id)
+        if counts is None:
+            counts = self.asked[member_id] = SlotCounts(self.slot_ms, self._slots, "Q")
+        return counts
+
+    def close_question(self, question_id: str, at: int) -> None:
+        """Count that nobody waits for the answer of a question any more."""
+        for wait in self.questions.pop(question_id, ()):
+            self.asked[wait.member_id].change(at, -1)
+            self.closed_questions.append(replace(wait, end=at))
+
+    def keep_questions(self, open_ids: Container[str], at: int) -> None:
+        """Close the questions that are not open in the state: many are withdrawn by what happened to their subject."""
+        for question_id in [known_id for known_id in self.questions if known_id not in open_ids]:
+            self.close_question(question_id, at)
+
+    def askers(self) -> frozenset[str]:
+        """Return the members that wait for a person now."""
+        return frozenset(wait.member_id for waits in self.questions.values() for wait in waits)
+
     def cut_off(self, at: int) -> dict[str, OpenAttempt]:
         """End the running attempts with their engine, and return them by task: nothing is at work without one."""
         running = {task_id: attempt for task_id, attempt in self.open.items() if not attempt.parked}
@@ -243,3 +304,5 @@ class AttemptCounter:
         for lane in (self.team, *self.lanes.values()):
             for counts in (lane.busy, lane.waited, lane.done, lane.failed):
                 counts.merge(each)
+        for counts in self.asked.values():
+            counts.merge(each)

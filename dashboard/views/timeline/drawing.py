@@ -8,6 +8,7 @@ from rich.cells import cell_len
 
 from dashboard.views.drawing.lines import BLANK, Line, Span, cut, join_spans, pad
 from dashboard.views.drawing.plots import area, axis_top, bar
+from dashboard.views.measures.attempts import Lane
 from dashboard.views.timeline.axis import FOLD, Axis, column_sums, cut_axis, slots_of
 from dashboard.views.timeline.lanes import Lanes
 from dashboard.views.timeline.rows import LaneRow
@@ -19,6 +20,7 @@ FIGURES_MIN_WIDTH = 100
 """Minimum columns for BUSY and P50 at the right."""
 _MIN_NAME_WIDTH, _MAX_NAME_WIDTH, _NAME_SHARE = 18, 40, 6
 _FIGURES_WIDTH = 17
+_NO_LANE = Lane(1, 1)
 _SIGN_TONES = {**MARK_TONES, "✓": "done"}
 SUM_HEIGHT = 5
 RATE_MS = 250
@@ -65,6 +67,8 @@ class Timeline(NamedTuple):
 
 
 _EMPTY = Span(" ", "")
+ASKS_LINE = "┅"
+"""Drawn while a person is asked and no attempt of the member is at work, in the tone of questions."""
 
 
 def draw_timeline(lanes: Lanes, view: TimelineView, *, width: int, height: int) -> Timeline:
@@ -118,7 +122,7 @@ def _heading(lanes: Lanes, axis: Axis, before: int, after: int, width: int, curs
         if column.folded_ms and begin == x and fold_width >= 3:
             label = cut(countdown(column.folded_ms, max_width=fold_width), fold_width).center(fold_width)
             marks[x : x + fold_width] = label
-            tones[x : x + fold_width] = ["muted"] * fold_width
+            tones[x : x + fold_width] = ["attention" if column.askers else "muted"] * fold_width
     if cursor is not None:
         marks[cursor], tones[cursor] = "▼", "accent"
     head = pad(" LANES", before) + "".join(times)
@@ -166,7 +170,7 @@ def _lane_line(
                 cells[x] = Span(cells[x].text, "line")
     if cursor is not None:
         under = cells[cursor]
-        cells[cursor] = Span("│", "accent") if under.text in " ─╌" else Span(under.text, "strong")
+        cells[cursor] = Span("│", "accent") if under.text in f" ─╌{ASKS_LINE}" else Span(under.text, "strong")
     name = " " * (2 * row.depth) + row.name
     edge = Span("▌", "accent") if selected else Span(" ")
     spans = [edge, Span(pad(name, before - 2) + " ", "strong" if selected else tone), *join_spans(cells)]
@@ -177,23 +181,24 @@ def _lane_line(
 
 
 def _agent_spans(lanes: Lanes, view: TimelineView, row: LaneRow, axis: Axis) -> list[Span]:
-    lane = lanes.lanes.get(row.id)
-    if lane is None:
-        return [Span(FOLD, "line") if column.folded_ms else _EMPTY for column in axis.columns]
+    lane = lanes.lanes.get(row.id, _NO_LANE)
     agent = view.state.agents.get(row.id)
     at_once = max(1, agent.max_concurrency if agent is not None else 1)
     busy, waited = column_sums(lane.busy, lanes, axis), column_sums(lane.waited, lanes, axis)
     done, failed = column_sums(lane.done, lanes, axis), column_sums(lane.failed, lanes, axis)
+    asked = _asked_columns(lanes, [row.id], axis)
     out = []
     newest = len(axis.columns) - BRIGHT_COLUMNS
     for x, column in enumerate(axis.columns):
         if column.folded_ms:
-            out.append(Span(FOLD, "line"))
+            out.append(Span(ASKS_LINE, "attention") if x in asked else Span(FOLD, "line"))
         elif failed[x] and 3 * failed[x] >= failed[x] + done[x]:
             out.append(Span("✕", "error"))
         elif busy[x] > 0:
             share = busy[x] / max(1, (column.end - column.begin) * at_once)
             out.append(Span(bar(share, max_level=7), "busy" if x >= newest else "busy-before"))
+        elif x in asked:
+            out.append(Span(ASKS_LINE, "attention"))
         elif done[x]:
             out.append(Span("▁", "busy-before"))
         elif waited[x] > 0:
@@ -201,6 +206,15 @@ def _agent_spans(lanes: Lanes, view: TimelineView, row: LaneRow, axis: Axis) -> 
         else:
             out.append(_EMPTY)
     return out
+
+
+def _asked_columns(lanes: Lanes, member_ids: Sequence[str], axis: Axis) -> set[int]:
+    """Return the columns in which one of some members waited for a person."""
+    ids = set(member_ids)
+    columns = {x for x, column in enumerate(axis.columns) if not ids.isdisjoint(column.askers)}
+    for member_id in ids & lanes.asked.keys():
+        columns.update(x for x, asked in enumerate(column_sums(lanes.asked[member_id], lanes, axis)) if asked)
+    return columns
 
 
 def _supervisor_spans(lanes: Lanes, row: LaneRow, axis: Axis) -> list[Span]:
@@ -215,9 +229,15 @@ def _supervisor_spans(lanes: Lanes, row: LaneRow, axis: Axis) -> list[Span]:
             left = [x for x in left if not any(values[slots[x][0] : slots[x][1]])]
         if not left:
             break
-    idle = set(left)
+    idle, asked = set(left), _asked_columns(lanes, [row.id, *row.members], axis)
     return [
-        Span(FOLD, "line") if column.folded_ms else _EMPTY if x in idle else Span("─", "guide")
+        Span(ASKS_LINE, "attention")
+        if x in asked
+        else Span(FOLD, "line")
+        if column.folded_ms
+        else _EMPTY
+        if x in idle
+        else Span("─", "guide")
         for x, column in enumerate(axis.columns)
     ]
 

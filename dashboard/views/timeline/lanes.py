@@ -8,7 +8,8 @@ milliseconds since the first event without the gaps.
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
@@ -29,7 +30,6 @@ VISIBLE_GAP_MS = 1_000
 MAX_ATTEMPTS = 4_000
 """Newest attempts that are kept individually, for their titles."""
 MAX_MARKS = 4_000
-MAX_FAILED = 200
 MAX_REMOVED = 200
 """Removed agents whose lanes are kept; a lane takes up to 16 kB."""
 ENDS = {end.type for end in ATTEMPT_ENDS}
@@ -39,6 +39,7 @@ _SIGNS = {kind: mark for kind, mark in MARKS.items() if kind not in ("task_faile
     "run_finished": "✓"
 }
 _PARKING = {"attempt_parked", "delegated", "call_rejoined"}
+_QUESTION_ENDS = {"escalation_answered", "question_withdrawn"}
 KINDS = frozenset(
     {
         "attempt_started",
@@ -46,6 +47,7 @@ KINDS = frozenset(
         "engine_started",
         "engine_slept",
         "agent_removed",
+        *_QUESTION_ENDS,
         *_PARKING,
         *ENDS,
         *_SIGNS,
@@ -60,6 +62,7 @@ BODIED = frozenset(
         "strategy_switched",
         "supervisor_paused",
         "escalated",
+        *_QUESTION_ENDS,
         "run_submitted",
         "run_finished",
     }
@@ -75,6 +78,8 @@ class _Body(msgspec.Struct):
     supervisor_id: str = ""
     subject: str = ""
     status: str = ""
+    escalation_id: str = ""
+    kind: str = ""
 
 
 _decode = msgspec.json.Decoder(_Body).decode
@@ -111,6 +116,8 @@ class Lanes:
         """Times of the first and the last event."""
         self._alive_ms = 0
         """Time of the last record, of any kind: nothing was at work between it and the start of an engine."""
+        self._now_ms = 0
+        """The moment of the last `advance`."""
         self.ends_ms: int | None = None
         """End of a part of the history; None follows the newest event."""
         self._counter = AttemptCounter(FIRST_SLOT_MS, SLOTS)
@@ -125,11 +132,13 @@ class Lanes:
         self._gap_at: list[int] = []
         self._folded: list[int] = [0]
         """Folded milliseconds before each gap; the last value is the total."""
+        self._gap_askers: list[frozenset[str]] = []
+        """Members that waited for a person in each gap."""
         self._runs: dict[str, str] = {}
         """Supervisor by open run."""
         self._removed_agents: dict[str, None] = {}
-        self._last_of: dict[str, str] = {}
-        """Agents of the last failed attempts by task, for questions, which follow the end of an attempt."""
+        self._budget_question: str | None = None
+        """The last open question about a budget: attempts that are set aside meanwhile wait for its answer."""
 
     @property
     def is_empty(self) -> bool:
@@ -143,6 +152,32 @@ class Lanes:
     def gaps(self) -> list[tuple[int, int]]:
         """The position and the length of each gap."""
         return list(zip(self._gap_at, self._gap_lengths, strict=True))
+
+    @property
+    def wait_ms(self) -> int:
+        """How long a person has been asked since the newest event, while nothing is at work; 0 for a short time."""
+        idle_ms = self._now_ms - self.last_ms
+        return idle_ms if idle_ms > GAP_MS and self._counter.questions and not self.team.busy.level else 0
+
+    @property
+    def askers(self) -> frozenset[str]:
+        """The members that wait for a person at the newest position."""
+        return self._counter.askers()
+
+    @property
+    def asked(self) -> Mapping[str, SlotCounts]:
+        """The milliseconds for which a person was asked, by the member that waited."""
+        return self._counter.asked
+
+    def askers_at(self, at: int) -> frozenset[str]:
+        """Return the members that waited for a person in the gap at a position."""
+        place = bisect_left(self._gap_at, at)
+        is_gap = place < len(self._gap_at) and self._gap_at[place] == at
+        return self._gap_askers[place] if is_gap else frozenset()
+
+    def keep_questions(self, open_ids: Container[str]) -> None:
+        """Close the questions that are not open in the state of the newest event."""
+        self._counter.keep_questions(open_ids, self.newest)
 
     def part(self, begin: int, end: int | None) -> "Lanes":
         """Return empty lanes of a part, with the attempts that were open at its start; None as the end follows."""
@@ -161,6 +196,10 @@ class Lanes:
                 lane = self.lanes.get(attempt.agent_id)
                 waits = lane is not None and count_at_begin(lane.waited) > count_at_begin(lane.busy)
                 lanes._counter.start(attempt.task_id, attempt.agent_id, 0, parked=waits)
+        open_questions = chain.from_iterable(self._counter.questions.values())
+        for question in (*self._counter.closed_questions, *open_questions):
+            if question.began < begin and (question.end is None or question.end > begin):
+                lanes._counter.ask(question.id, question.member_id, 0)
         return lanes
 
     def remembers(self, at: int) -> bool:
@@ -213,6 +252,7 @@ class Lanes:
             self._gap_at.append(self.last_ms - self.first_ms - self._folded[-1] + VISIBLE_GAP_MS)
             self._gap_ends.append(at_ms)
             self._gap_lengths.append(folded)
+            self._gap_askers.append(self._counter.askers())
             self._folded.append(self._folded[-1] + folded)
         self.last_ms = max(self.last_ms, at_ms)
 
@@ -239,6 +279,8 @@ class Lanes:
                 self.spans.append(AttemptSpan(attempt.agent_id, task_id, attempt.started, at))
             if agent_id is not None:
                 self._count_end(kind, task_id, agent_id, at)
+                if kind == "attempt_set_aside" and self._budget_question is not None:
+                    counter.ask(self._budget_question, agent_id, at)
         elif kind == "attempt_resumed":
             counter.park(task_id, at, parked=False)
         elif kind in _PARKING:
@@ -248,9 +290,15 @@ class Lanes:
             counter.skip(self.position_at(record.at_ms - _decode(record.body).slept_ms), at)
         elif kind == "agent_removed" and agent_id is not None:
             self._note_removed(agent_id)
+        elif kind in _QUESTION_ENDS:
+            self._close_question(_body_of(record).escalation_id, at)
         elif kind in _SIGNS:
-            body = _decode(record.body) if record.body else _Body()
-            self.marks.append(RareEvent(at, _sign(kind, body), self._subject(record, body), record.seq))
+            body = _body_of(record)
+            subject = self._subject(record, body)
+            self.marks.append(RareEvent(at, _sign(kind, body), subject, record.seq))
+            if kind == "escalated":
+                counter.ask(body.escalation_id, subject, at)
+                self._budget_question = body.escalation_id if body.kind == "budget" else self._budget_question
 
     def _count_end(self, kind: str, task_id: str, agent_id: str, at: int) -> None:
         for lane in (self._counter.lane_of(agent_id), self.team):
@@ -259,16 +307,16 @@ class Lanes:
             elif kind == "attempt_done":
                 lane.done.add(at)
         if kind in _FAILED:
-            self._note_failed(task_id, agent_id)
+            self._counter.note_failed(task_id, agent_id)
+
+    def _close_question(self, question_id: str, at: int) -> None:
+        self._counter.close_question(question_id, at)
+        if question_id == self._budget_question:
+            self._budget_question = None
 
     def _cut_off(self, at: int) -> None:
         for task_id, attempt in self._counter.cut_off(at).items():
             self.spans.append(AttemptSpan(attempt.agent_id, task_id, attempt.started, at))
-
-    def _note_failed(self, task_id: str, agent_id: str) -> None:
-        self._last_of[task_id] = agent_id
-        if len(self._last_of) > MAX_FAILED:
-            del self._last_of[next(iter(self._last_of))]
 
     def _subject(self, record: Record, body: _Body) -> str:
         """Return the member in whose lane a mark belongs."""
@@ -278,8 +326,7 @@ class Lanes:
         if record.kind == "run_finished":
             return self._runs.pop(run_id, "")
         if record.kind == "escalated":
-            of_open = self._counter.open.get(task_id)
-            return of_open.agent_id if of_open is not None else self._last_of.get(task_id, body.subject)
+            return self._counter.asker_of(task_id) if task_id else self._runs.get(body.subject, body.subject)
         return record.agent_id or body.supervisor_id or body.subject
 
     def _note_removed(self, agent_id: str) -> None:
@@ -291,7 +338,7 @@ class Lanes:
 
     def advance(self, now_ms: int) -> int:
         """Go on to a moment while an attempt is at work; return the newest position."""
-        now_ms = now_ms if self.ends_ms is None else min(now_ms, self.ends_ms)
+        self._now_ms = now_ms = now_ms if self.ends_ms is None else min(now_ms, self.ends_ms)
         if now_ms > self.last_ms and self.team.busy.level:
             self.last_ms = now_ms
         at = self.newest
@@ -311,6 +358,10 @@ class Lanes:
         while slot >= 0 and not self.seqs[slot]:
             slot -= 1
         return self.seqs[slot] if slot >= 0 else 0
+
+
+def _body_of(record: Record) -> _Body:
+    return _decode(record.body) if record.body else _Body()
 
 
 def _sign(kind: str, body: _Body) -> str:

@@ -18,6 +18,7 @@ _LEGEND = (
     ("◇", "accent", "strategy"),
     ("‖", "paused", "paused"),
     ("⚑", "attention", "asks"),
+    ("┅", "attention", "waits for you"),
     ("╱", "faint", "idle, folded"),
 )
 _SHORT = "<back here:b> goes back here"
