@@ -219,6 +219,9 @@ def one_of(*names: str) -> Completer:
 
 OPTIONS: dict[str, Completer] = {
     "--with": lambda state, before: sorted(state.registry),
+    "--model": lambda state, before: sorted(
+        {name for team in state.supervisors.values() for name in team.options.models}
+    ),
     "--under": supervisors,
     "--mode": one_of(*get_args(SwapMode)),
 }

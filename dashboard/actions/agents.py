@@ -29,11 +29,17 @@ from engine.core.queries.team.strategies import known_strategies
 from engine.core.scheduler.waiting import WaitReasons
 from engine.core.state import State, SwapMode
 
+_MODEL_WORD = "model="
+"""`model=NAME` among the words is `--model NAME`."""
+
 
 def _swap(screen: ActionScreen, line: CommandLine) -> None:
     """Swap agents: the named ones, else the marked ones, else the one under the cursor."""
     with_ = line.option("with")
-    names = line.words if with_ is not None else line.words[:1]
+    typed_models = [word.removeprefix(_MODEL_WORD) for word in line.words if word.startswith(_MODEL_WORD)]
+    model = next(iter(typed_models), line.option("model"))
+    words = [word for word in line.words if not word.startswith(_MODEL_WORD)]
+    names = words if with_ is not None or model is not None else words[:1]
     marked = [] if names else [key for key in screen.marked_keys() if key in screen.state.agents]
     if screen.marked_keys() and not names and not marked:
         warn_of_marks(screen, "swap")
@@ -46,12 +52,12 @@ def _swap(screen: ActionScreen, line: CommandLine) -> None:
         screen.unmark()
         screen.deck.commands.send(command)
 
-    choice = with_ or line.word(1)
+    choice = with_ or next(iter(words[1:] if model is None else ()), None)
     is_path = choice is not None and choice not in screen.state.registry
     if is_path and not screen.deck.access.has_local_access("a path; swap with a file in a shell: quarterdeck swap"):
         return
     if agent_ids and _check_mode(screen, line):
-        dialog = dialogs.swap.SwapDialog(*agent_ids, choice=choice, mode=line.option("mode"))
+        dialog = dialogs.swap.SwapDialog(*agent_ids, choice=choice, model=model, mode=line.option("mode"))
         screen.app.push_screen(dialog, send)
 
 
@@ -137,11 +143,11 @@ AGENT_ACTIONS = (
         writes=True,
         for_marked=True,
         targets=agents,
-        values=one_of("--with"),
-        options=("with", "mode"),
-        arguments="[AGENT …] [--with SPEC|FILE] [--mode MODE]",
-        key_help="swap an agent: another spec, while it works",
-        about="give agents another spec while they work",
+        values=one_of("--with", "--model"),
+        options=("with", "model", "mode"),
+        arguments="[AGENT …] [--with SPEC|FILE] [--model NAME] [--mode MODE]",
+        key_help="swap an agent: another model or spec, while it works",
+        about="give agents another model or spec while they work",
     ),
     Action(
         name="rollback",

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from dashboard.cli.fields import build_command, takes
-from dashboard.cli.printing.output import REFUSED, fail
+from dashboard.cli.printing.output import REFUSED, fail, say
 from dashboard.cli.sending import Sending, change
+from dashboard.reading.model_table import facts_of
+from dashboard.views.changes.models import UNLISTED
 from engine.core import commands
 from engine.core.commands import Command
 from engine.core.errors import Refused
@@ -51,7 +53,7 @@ _trust = click.option("--trust", is_flag=True, help="Allow the code that the fil
     help="Swap several: each agent of FILE takes the place of the one of its name, all or none.",
 )
 @_mode
-@takes(commands.SwapAgent, "deadline")
+@takes(commands.SwapAgent, "model", "deadline")
 @click.option("--rollback-after", metavar="N/M", help="Roll back by itself when N of the first M tasks fail.")
 @_generation
 @_trust
@@ -61,20 +63,21 @@ def swap(
     *,
     replacement: str | None,
     file: Path | None,
+    model: str | None,
     mode: str,
     deadline_s: float | None,
     rollback_after: str | None,
     generation: int | None,
     trust: bool,
 ) -> Command:
-    """Give AGENT another spec while it works; its id, its history and its queue stay.
+    """Give AGENT another spec, or another model, while it works; its id, its history and its queue stay.
 
-    Several agents get the same spec, as one change: all of them, or none.
+    Several agents get the same spec or model, as one change: all of them, or none.
     """
-    if (replacement is None) == (file is None):
-        fail("usage", "say what with", "either --with SPEC|FILE for the agents named, or --from FILE")
-    if replacement is not None and not agents:
-        fail("usage", "say which agent", "quarterdeck swap AGENT --with SPEC")
+    if sum(option is not None for option in (replacement, model, file)) != 1:
+        fail("usage", "say what with", "one of --with SPEC|FILE or --model NAME for the agents named, or --from FILE")
+    if file is None and not agents:
+        fail("usage", "say which agent", "quarterdeck swap AGENT --with SPEC|FILE, or --model NAME")
     failures, tasks = _parse_probation(rollback_after)
 
     def swap_of(agent: str, *, spec: AgentSpec | None = None, registered: str | None = None) -> commands.SwapAgent:
@@ -82,6 +85,7 @@ def swap(
             agent=agent,
             spec=spec,
             registered=registered,
+            model=model,
             mode=mode,
             deadline_s=deadline_s,
             rollback_failures=failures,
@@ -89,7 +93,12 @@ def swap(
             generation=generation,
         )
 
-    if replacement is not None and NAME.fullmatch(replacement):
+    if model is not None:
+        teams = fold_file(sending().path).supervisors.values()
+        if "/" in model and facts_of(model) is None and not any(model in team.options.models for team in teams):
+            say(f"{model} is {UNLISTED}")
+        swaps = [swap_of(agent) for agent in agents]
+    elif replacement is not None and NAME.fullmatch(replacement):
         swaps = [swap_of(agent, registered=replacement) for agent in agents]
     else:
         spec_file = _read(Path(replacement) if replacement is not None else file or Path())

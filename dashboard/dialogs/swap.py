@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from textual.widget import Widget
 
 from dashboard.dialogs.dialog import Answer, Choices, Dialog, DialogText
+from dashboard.reading.model_table import facts_of
 from dashboard.user.typed_paths import expand_path
+from dashboard.views.changes.models import model_lines
 from dashboard.views.changes.outcomes import rehearse
 from dashboard.views.changes.swaps import (
     attempt_lines,
@@ -27,13 +29,15 @@ from dashboard.views.words.parsers import Mistyped
 from dashboard.widgets.fields import Radio
 from engine.core.commands import Rollback, SwapAgent, SwapAgents
 from engine.core.queries.targets import id_target, shortest_target, shortest_targets
+from engine.core.queries.team.models import models_to_swap, team_models
+from engine.core.records.records import copy_with
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, State
 
 if TYPE_CHECKING:
     from dashboard.user.specfile import SpecFile
 
-_FILE, _MORE = "file:", "more:"
+_FILE, _MORE, _MODEL = "file:", "more:", "model:"
 
 
 class SpecDialog(Dialog):
@@ -85,13 +89,15 @@ class SpecDialog(Dialog):
 
 
 class SwapDialog(SpecDialog):
-    """Choose another spec for one agent, or for several as one change; ids, histories and queues stay."""
+    """Choose another spec or model for one agent, or for several as one change; ids, histories and queues stay."""
 
     BUTTON_LABEL = "Swap"
 
-    def __init__(self, *agent_ids: str, choice: str | None = None, mode: str | None = None) -> None:
+    def __init__(
+        self, *agent_ids: str, choice: str | None = None, model: str | None = None, mode: str | None = None
+    ) -> None:
         super().__init__(agent_ids, mode)
-        self._choice = choice
+        self._choice, self._typed_model = choice, model
         self._unfolded = False
         self._of_file: AgentSpec | None = None
         self._file: SpecFile | None = None
@@ -124,16 +130,28 @@ class SwapDialog(SpecDialog):
         named = self._choice in others
         self._unfolded = self._unfolded or named
         spec_names = likely + (others if self._unfolded else [])
-        offered = [Choice(name, name, candidate_line(state, agents, name)) for name in spec_names]
+        models = self._model_choices(agents)
+        about = "spec   " if models else ""
+        specs = [Choice(name, name, about + candidate_line(state, agents, name)) for name in spec_names]
+        offered = [*models, *specs]
         if self._of_file is not None:
             offered.insert(0, Choice(_FILE, self._of_file.name, f"from {self._choice}"))
         if others and not self._unfolded:
             offered.append(Choice(_MORE, f"+{len(others)}", "that share no specialty; enter shows them"))
-        choice = chosen or (_FILE if self._of_file is not None else self._choice)
+        typed = self._choice if self._typed_model is None else _MODEL + self._typed_model
+        choice = chosen or (_FILE if self._of_file is not None else typed)
         self.query_one(Choices).offer(offered, choice)
         if not offered:
             word = shortest_target(state, agents[0].id)
             self.show_problem(f"the registry has no other spec; give a file:  : swap {word} --with FILE")
+
+    def _model_choices(self, agents: Sequence[Agent]) -> list[Choice]:
+        """Return the models of the team, and the one that was typed where it is none of them."""
+        facts = {name: facts_of(model) for name, model in models_to_swap(self.state, agents).items()}
+        if self._typed_model is not None and self._typed_model not in facts:
+            model = team_models(self.state, agents[0].supervisor_id).get(self._typed_model, self._typed_model)
+            facts = {self._typed_model: facts_of(model), **facts}
+        return [Choice(_MODEL + name, name, about) for name, about in model_lines(facts).items()]
 
     def _read_file(self, path: Path) -> None:
         from dashboard.user.specfile import read_spec_file  # slow import: needed only to read a file
@@ -165,12 +183,25 @@ class SwapDialog(SpecDialog):
         shell = ""
         if new is not None:
             named = shortest_targets(view.state)
-            using = shlex.quote(str(expand_path(self._choice or ""))) if new is self._of_file else new.name
-            shell = f"swap {' '.join(named[agent.id] for agent in agents)} --with {using}"
+            shell = f"swap {' '.join(named[agent.id] for agent in agents)} {self._shell_option(new)}"
         self.compare(view.state, new, shell, *code)
 
+    def _shell_option(self, new: AgentSpec) -> str:
+        if self._model is not None:
+            return f"--model {shlex.quote(self._model)}"
+        return f"--with {shlex.quote(str(expand_path(self._choice or ''))) if new is self._of_file else new.name}"
+
+    @property
+    def _model(self) -> str | None:
+        """The chosen model; None if a spec is chosen."""
+        chosen = self.query_one(Choices).chosen or ""
+        return chosen.removeprefix(_MODEL) if chosen.startswith(_MODEL) else None
+
     def _spec(self) -> AgentSpec | None:
-        chosen, state = self.query_one(Choices).chosen, self.state
+        """Return the chosen spec; for a model that of the first agent, with it."""
+        chosen, state, agents = self.query_one(Choices).chosen, self.state, self.agents()
+        if self._model is not None:
+            return copy_with(state.spec_of(agents[0]), model=self._model) if agents else None
         if chosen == _FILE:
             return self._of_file
         return state.specs[state.registry[chosen]] if chosen in state.registry else None
@@ -200,11 +231,10 @@ class SwapDialog(SpecDialog):
         self._offer(others[0])
 
     def _swap_command(self, agent_id: str, new: AgentSpec) -> SwapAgent:
-        spec, registered = (new, None) if new is self._of_file else (None, new.name)
-        generation = self.generations.get(agent_id)
-        return SwapAgent(
-            agent=id_target(agent_id), spec=spec, registered=registered, mode=self.mode, generation=generation
-        )
+        swap = SwapAgent(agent=id_target(agent_id), mode=self.mode, generation=self.generations.get(agent_id))
+        if self._model is not None:
+            return copy_with(swap, model=self._model)
+        return copy_with(swap, spec=new) if new is self._of_file else copy_with(swap, registered=new.name)
 
 
 class RollbackDialog(SpecDialog):

@@ -23,6 +23,7 @@ from engine.models.assembly import Assembly
 from engine.models.child_messages import Ask, Facts
 from engine.models.costs import tokens_in, tokens_of, usage_at
 from engine.models.openai_messages import to_openai_messages, to_openai_tools
+from engine.models.price_table import Row, context_of, find_row, price_of
 from engine.models.records import ModelAnswer, ModelRequest
 from engine.models.responses import Exchange, exchange, limit_clients
 from engine.platform import garbage
@@ -100,8 +101,8 @@ class Litellm:
         return Facts(
             provider=provider,
             variables=self._variables(model),
-            price=_price(row),
-            context_tokens=row.get("max_input_tokens") or row.get("max_tokens") or None,
+            price=price_of(row),
+            context_tokens=context_of(row),
         )
 
     def _resolve_name(self, model: str) -> tuple[str, str]:
@@ -113,13 +114,8 @@ class Litellm:
             ) from error
         return name, provider
 
-    def _cost_row(self, model: str, name: str, provider: str) -> dict[str, Any]:
-        table = self._litellm.model_cost
-        for key in (model, f"{provider}/{name}", name):
-            row = table.get(key)
-            if row is not None and str(row.get("litellm_provider", "")).startswith(provider.partition("_")[0]):
-                return dict(row)
-        return {}
+    def _cost_row(self, model: str, name: str, provider: str) -> Row:
+        return find_row(self._litellm.model_cost, model, provider=provider, name=name)
 
     def _variables(self, model: str) -> tuple[str, ...]:
         return tuple(self._litellm.validate_environment(model=model).get("missing_keys") or ())
@@ -225,7 +221,7 @@ class Litellm:
         if request.model.price is not None or request.model.base_url is not None:
             return request.model.price
         model = cast(str, request.model.model)
-        return _price(self._cost_row(model, *self._resolve_name(model)))
+        return price_of(self._cost_row(model, *self._resolve_name(model)))
 
 
 def _valid_count(count: object) -> int:
@@ -280,19 +276,3 @@ async def _close(response: Any) -> None:
                 done = close()
                 if hasattr(done, "__await__"):
                     await done
-
-
-def _price(row: dict[str, Any]) -> Price | None:
-    input_cost, output_cost = row.get("input_cost_per_token"), row.get("output_cost_per_token")
-    if input_cost is None or output_cost is None:
-        return None
-    cached_cost = row.get("cache_read_input_token_cost")
-    return Price(
-        in_usd=_per_million(input_cost),
-        out_usd=_per_million(output_cost),
-        cached_usd=None if cached_cost is None else _per_million(cached_cost),
-    )
-
-
-def _per_million(amount: float) -> Decimal:
-    return (Decimal(str(amount)) * 1_000_000).normalize()

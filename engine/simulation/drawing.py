@@ -169,6 +169,9 @@ DRAW_BY_FIELD: dict[tuple[str, str], Callable[[Random, State], Any]] = {
     ("Move", "target"): _member,
     ("Resume", "target"): _resumable_target,
     ("SwapAgent", "agent"): _busy_agent,
+    ("SwapAgent", "model"): lambda draw, state: choose_name(
+        draw, [name for supervisor in state.supervisors.values() for name in supervisor.options.models]
+    ),
     ("SwapAgent", "mode"): _mode_choice("drain", "migrate", "migrate", "abort"),
     ("SwapAgent", "deadline_s"): _seconds(20, 600),
     ("SwapAgent", "rollback_failures"): _choice(1, 2, 3),
@@ -246,7 +249,9 @@ def draw_record(cls: Any, draw: Random, state: State, *, omission_share: float =
             values[field.name] = field_value(field.name, hints[field.name], draw, state)
     if {"spec", "registered"} <= hints.keys() and draw.random() > INVALID_SHARE:  # one of the two, as a rule
         values["registered" if values.get("spec") is not None else "spec"] = None
-        if values.get("registered") is None and values["spec"] is None:
+        if values.get("model") is not None:
+            values["spec"] = values["registered"] = None
+        elif values.get("registered") is None and values["spec"] is None:
             values["spec"] = DRAW_BY_TYPE[AgentSpec](draw)
     return cls(**values)
 

@@ -13,6 +13,9 @@ from dashboard.dialogs.members import RemoveDialog
 from dashboard.dialogs.swap import RollbackDialog, SwapDialog
 from dashboard.widgets.fields import Radio
 from engine.core.commands import RemoveMember, Rollback, SwapAgent, SwapAgents, Undo
+from engine.core.specs.model_spec import ModelSpec, Price
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec
 from engine.supervisor.client import Client
 from store import StoreError
 from tests.patience import PATIENCE_S
@@ -20,7 +23,7 @@ from tests.pilot.engines import until
 from tests.pilot.hand import opened
 from tests.pilot.trouble import trouble
 from tests.story import refused
-from tests.world import agent
+from tests.world import World, agent, team_world
 
 pytestmark = pytest.mark.anyio
 
@@ -65,6 +68,53 @@ async def test_those_that_share_no_specialty_are_folded_behind_a_line(tmp_path: 
         assert isinstance(hand.app.screen, SwapDialog)
         assert choices.option_count > 3
         assert "more:" not in [choices.get_option_at_index(place).id for place in range(choices.option_count)]
+
+
+def crew_of_models() -> World:
+    critic = AgentSpec(name="critic", agent_type="ReactAgent", model="fast")
+    models = {
+        "fast": ModelSpec(model="openai/gpt-4o-mini"),
+        "slow": ModelSpec(replies=[{"text": "so"}], price=Price(in_usd="12.5", out_usd=60), context_tokens=200_000),
+        "own": ModelSpec(model="openai/x", base_url="http://localhost:1/v1"),
+    }
+    return team_world(critic, agent("ada"), options=SupervisorOptions(models=models))
+
+
+async def test_a_model_is_swapped_with_four_keys_from_one_list_with_the_specs(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=crew_of_models()) as hand:
+        hand.table.select("a1")
+        await hand.press("h", "down", "up")
+        choices = hand.dialog.query_one(Choices)
+        shown = [choices.render_line(y).text.strip() for y in range(choices.size.height)]
+        assert shown[0].endswith("slow  model  $12.50/M in  $60.00/M out  200k context")
+        assert shown[1].startswith("own   model       –/M in       –/M out     – context")
+        assert len(shown) == 3
+        assert "- model" in hand.told("changes")
+        assert "quarterdeck swap critic --model slow --mode drain" in hand.told("shell")
+        await hand.press("enter")
+        assert hand.ordered == SwapAgent(agent="@a1", model="slow", generation=1)
+
+
+@pytest.mark.parametrize(
+    ("line", "about", "problem"),
+    [
+        ("swap critic model=turbox", "not known here", "would be refused: no model 'turbox' in the file; known: fast,"),
+        ("swap critic --model openai/gpt-foo --mode migrate", "not known here", ""),
+        ("swap critic model=openai/gpt-4o", "/M in", ""),
+        ("swap critic model=fast", "/M in", "would be refused: critic has this model already (g1); nothing to swap"),
+        ("swap ada model=fast", "/M in", "would be refused: no model plays ada (function); swap it for a spec"),
+    ],
+)
+async def test_a_model_that_is_typed_is_looked_up_before_it_is_sent(
+    line: str, about: str, problem: str, tmp_path: Path
+) -> None:
+    async with opened(tmp_path, work=crew_of_models()) as hand:
+        await hand.press("colon", *line, "enter")
+        choices = hand.dialog.query_one(Choices)
+        assert about in str(choices.get_option_at_index(0).prompt)
+        assert hand.problem.startswith(problem) if problem else hand.problem == ""
+        await hand.press("enter")
+        assert bool(hand.app.orders) is (problem == "")
 
 
 async def test_marked_agents_are_swapped_as_one_change(tmp_path: Path) -> None:

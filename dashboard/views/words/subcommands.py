@@ -108,7 +108,7 @@ _WORDS: dict[str, _Words] = {
     "import_state": _Words("import", ("path",), ()),
     "load_team": _Words("up", ("path",), ("on_conflict", "prune")),
     "remove_member": _Words("remove"),
-    "swap_agent": _Words("swap", options=("with=registered", "mode", "deadline_s")),
+    "swap_agent": _Words("swap", options=("with=registered", "model", "mode", "deadline_s")),
     "rollback": _Words("rollback", options=("mode",)),
     "replace_team": _Words("replace", ("supervisor",)),
     "change_capabilities": _Words("capability"),

@@ -152,6 +152,8 @@ class SwapAgent(CommandBase):
     spec: AgentSpec | None = None
     registered: Name | None = None
     """Name of a spec in the registry, instead of `spec`."""
+    model: Label | None = None
+    """Another model for its present spec, instead of `spec`: a name of the team's models, or `provider/name`."""
     mode: str = "drain"
     """`drain`: attempts at work finish on the old spec. `migrate`: they continue on the new one at their next step.
     `abort`: they are stopped and start over on the new one."""

@@ -7,7 +7,7 @@ litellm. An agent that names no model uses the one in `QUARTERDECK_MODEL`.
 import os
 from dataclasses import dataclass
 
-from engine.core.queries.team.tree import lineage_of
+from engine.core.queries.team.models import model_names, team_models
 from engine.core.specs.model_spec import ModelSpec
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
@@ -34,8 +34,7 @@ def models_of(state: State, supervisor_id: str, spec: AgentSpec) -> list[NamedMo
     Raises:
         NoModel: If neither its spec nor the environment names one.
     """
-    spec_models = [spec.model] if isinstance(spec.model, str) else list(spec.model or ())
-    names = spec_models or [name for name in (os.environ.get(MODEL_VARIABLE, "").strip(),) if name]
+    names = model_names(spec.model) or [name for name in (os.environ.get(MODEL_VARIABLE, "").strip(),) if name]
     if not names:
         raise NoModel(f"agent {spec.name!r} has no model: give it model=, or set {MODEL_VARIABLE}")
     return [NamedModel(name, model_named(state, supervisor_id, name)) for name in names]
@@ -43,7 +42,4 @@ def models_of(state: State, supervisor_id: str, spec: AgentSpec) -> list[NamedMo
 
 def model_named(state: State, supervisor_id: str, name: str) -> ModelSpec:
     """Return the model that a name refers to under a supervisor."""
-    for supervisor in lineage_of(state, state.supervisors[supervisor_id]):
-        if name in supervisor.options.models:
-            return supervisor.options.models[name]
-    return ModelSpec(model=name)
+    return team_models(state, supervisor_id).get(name) or ModelSpec(model=name)

@@ -14,7 +14,7 @@ from engine.core.decide.teams.matching import Described, Matching, Path
 from engine.core.decide.teams.moving import move_events
 from engine.core.decide.teams.scratch import ReportingScratch, Scratch, differences
 from engine.core.decide.teams.settings import check_depth_limit, settings_event
-from engine.core.decide.teams.swapping import swap_agent
+from engine.core.decide.teams.swapping import swap_member
 from engine.core.decide.teams.team import check_name_free, refuse_unless
 from engine.core.decide.work.strategy import switch_event_for
 from engine.core.decisions.decision_context import DecisionContext
@@ -244,7 +244,7 @@ class Merge(ReportingScratch):
         refuse_unless(agent.removing is None, f"{agent.name} is being removed; load the team again once it has left")
         refuse_unless(not agent.draining, f"{agent.name} is swapping already; load the team again once it has drained")
         swap = SwapAgent(agent=id_target(agent.id), spec=spec, mode=self._terms.swaps)
-        self.take(swap_agent(self.state, swap, self._ctx).events)
+        self.take(swap_member(self.state, swap, agent, self._ctx).events)
 
     def _merge_settings(self, supervisor: Supervisor, team: SupervisorSpec) -> None:
         differ = [name for name in SETTINGS if not json_equal(setting(supervisor, name), setting(team, name))]

@@ -29,7 +29,9 @@ from engine.core.events import (
 from engine.core.followups import CheckGeneration, StopDelegations
 from engine.core.queries.targets import find_agent
 from engine.core.queries.team.code import code_of
+from engine.core.queries.team.models import why_no_models
 from engine.core.queries.work.placement import able_queues_for, queue_takeovers
+from engine.core.records.records import copy_with
 from engine.core.records.values import pluralize
 from engine.core.signals import AgentUnusable, AgentUsable
 from engine.core.specs.spec import AgentSpec, spec_hash
@@ -42,12 +44,12 @@ MAX_NAMED_TASKS = 3
 
 def swap_agent(state: State, command: SwapAgent, ctx: DecisionContext) -> Decided:
     """Give an agent another spec."""
-    return _swap(state, command, find_agent(state, command.agent), ctx)
+    return _swap_checked(state, command, find_agent(state, command.agent), ctx)
 
 
 def swap_agents(state: State, command: SwapAgents, ctx: DecisionContext) -> Decided:
     """Give several agents other specs: all of them, or none."""
-    return _change_each(state, [(swap.agent, swap) for swap in command.swaps], _swap, ctx, did="swapped")
+    return _change_each(state, [(swap.agent, swap) for swap in command.swaps], _swap_checked, ctx, did="swapped")
 
 
 Change = TypeVar("Change")
@@ -80,15 +82,36 @@ def _change_each(
     )
 
 
-def _swap(state: State, command: SwapAgent, agent: Agent, ctx: DecisionContext) -> Decided:
+def _swap_checked(state: State, command: SwapAgent, agent: Agent, ctx: DecisionContext) -> Decided:
+    """Decide on a swap; refuse a new model that cannot be meant, which a team file that is loaded again may name."""
+    why_not = why_no_models(state, agent, _new_spec(state, command, agent))
+    if why_not:
+        raise Refused(why_not)
+    return swap_member(state, command, agent, ctx)
+
+
+def _new_spec(state: State, command: SwapAgent, agent: Agent) -> AgentSpec:
+    if command.model is None:
+        return requested_spec(state, command.spec, command.registered)
+    if command.spec is not None or command.registered is not None:
+        raise Refused("give either a model or a spec")
+    spec = state.spec_of(agent)
+    if not spec.is_played_by_model:
+        raise Refused(f"no model plays {agent.name} ({spec.agent_type}); swap it for a spec")
+    return copy_with(spec, model=command.model)
+
+
+def swap_member(state: State, command: SwapAgent, agent: Agent, ctx: DecisionContext) -> Decided:
+    """Decide on a swap, whatever the models of the new spec are called."""
     mode = swap_mode(command.mode)
-    spec = requested_spec(state, command.spec, command.registered)
+    spec = _new_spec(state, command, agent)
     _check_expected_generation(agent, command.generation)
     why_not = next(iter(refusals(state, agent)), None)
     if why_not is not None:
         raise Refused(why_not)
     if spec_hash(spec) == agent.spec and has_code(state, agent, ctx):
-        raise Refused(f"{agent.name} has this spec already (g{agent.generation}); nothing to swap")
+        what = "spec" if command.model is None else "model"
+        raise Refused(f"{agent.name} has this {what} already (g{agent.generation}); nothing to swap")
     due_ms = _due_ms(command, mode, ctx)
     if command.rollback_failures is not None:
         _check_probation(command.rollback_failures, command.rollback_tasks)
@@ -105,7 +128,7 @@ def _swap(state: State, command: SwapAgent, agent: Agent, ctx: DecisionContext) 
     at_work = len(agent.running) + len(agent.parked)
     return Decided(
         events=[*events, event, *queue_takeovers(state, agent, event.queues)],
-        summary=f"swapped {agent.name} to g{event.generation}",
+        summary=f"swapped {agent.name} to g{event.generation}{f', model {command.model}' * bool(command.model)}",
         result={
             "agent_id": agent.id,
             "generation": event.generation,

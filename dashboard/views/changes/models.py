@@ -1,0 +1,35 @@
+"""The lines of models that an agent may be given: price, context size, and how the team has fared with them."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+from dashboard.views.words.amounts import UNKNOWN
+from engine.core.queries.team.models import ModelFacts
+
+UNLISTED = "not known here: neither the team nor the price table of litellm has it"
+
+
+def model_lines(models: Mapping[str, ModelFacts | None]) -> dict[str, str]:
+    """Describe models, aligned: US dollars for a million tokens in and out, and tokens of context; None is unlisted."""
+    rows = {name: _cells(facts) for name, facts in models.items() if facts is not None}
+    widths = [max(map(len, column)) for column in zip(*rows.values(), strict=True)]
+    return {
+        name: "model  " + ("  ".join(map(str.rjust, rows[name], widths)) if name in rows else UNLISTED)
+        for name in models
+    }
+
+
+def _cells(facts: ModelFacts) -> tuple[str, ...]:
+    price = facts.price
+    prices = (UNKNOWN, UNKNOWN) if price is None else (_dollars(price.in_usd), _dollars(price.out_usd))
+    context = UNKNOWN if facts.context_tokens is None else _thousands(facts.context_tokens)
+    return f"{prices[0]}/M in", f"{prices[1]}/M out", f"{context} context"
+
+
+def _dollars(amount: Decimal | float | str) -> str:
+    exact = Decimal(str(amount))
+    return f"${exact:,.2f}" if exact == round(exact, 2) else f"${exact:f}"
+
+
+def _thousands(tokens: int) -> str:
+    return f"{tokens / 1_000_000:.1f}M" if tokens >= 1_000_000 else f"{tokens / 1_000:.0f}k"

@@ -1,0 +1,67 @@
+"""The models that agents may be given: those that the settings of their supervisors name, and names of litellm."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from engine.core.queries.team.tree import lineage_of
+from engine.core.specs.model_spec import ModelSpec, Price
+from engine.core.specs.spec import AgentSpec
+from engine.core.state import Agent, State
+
+_MAX_NAMES = 10
+"""Names that a refusal lists."""
+
+
+class ModelFacts(NamedTuple):
+    """What is known of a model before it is asked."""
+
+    price: Price | None
+    context_tokens: int | None
+    """Tokens that a request may hold."""
+
+
+def model_names(model: str | Sequence[str] | None) -> list[str]:
+    """Return the names of the models of an agent, in the order of failover; empty if its spec names none."""
+    return [model] if isinstance(model, str) else list(model or ())
+
+
+def team_models(state: State, supervisor_id: str) -> dict[str, ModelSpec]:
+    """Return the models that a supervisor and those above it name, the nearest first; of equal names the nearest."""
+    models: dict[str, ModelSpec] = {}
+    for supervisor in lineage_of(state, state.supervisors[supervisor_id]):
+        models = {**models, **{name: model for name, model in supervisor.options.models.items() if name not in models}}
+    return models
+
+
+def models_to_swap(state: State, agents: Sequence[Agent]) -> dict[str, ModelSpec]:
+    """Return the models of the team that each of some agents may be given, but the one that all of them have.
+
+    Empty unless a model plays each of them.
+    """
+    if not agents or not all(state.spec_of(agent).is_played_by_model for agent in agents):
+        return {}
+    models = [team_models(state, agent.supervisor_id) for agent in agents]
+    present = [model_names(state.spec_of(agent).model) for agent in agents]
+    return {
+        name: model
+        for name, model in models[0].items()
+        if all(name in each for each in models) and any(each != [name] for each in present)
+    }
+
+
+def why_no_model(state: State, supervisor_id: str, name: str) -> str:
+    """Return why no model can be meant by a name: it has no provider, and the team has none of this name; else ""."""
+    models = team_models(state, supervisor_id)
+    if name in models or "/" in name:
+        return ""
+    known = sorted(models)
+    listed = f"known: {', '.join(known[:_MAX_NAMES])}{', …' * (len(known) > _MAX_NAMES)}; or give" if known else "give"
+    return f"no model {name!r} in the file; {listed} provider/name"
+
+
+def why_no_models(state: State, agent: Agent, spec: AgentSpec) -> str:
+    """Return `why_no_model` for the first model that a new spec would bring to an agent; "" if all can be meant."""
+    present = model_names(state.spec_of(agent).model)
+    brought = (name for name in model_names(spec.model) if name not in present and spec.is_played_by_model)
+    reasons = (why_no_model(state, agent.supervisor_id, name) for name in brought)
+    return next(filter(None, reasons), "")
