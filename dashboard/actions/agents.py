@@ -110,15 +110,16 @@ def _pause_hint(screen: ActionScreen, target: Target) -> str:
 
 
 def _pause(stop: bool, screen: ActionScreen, line: CommandLine) -> None:
+    now = line.option("now") is not None
     if line.word() is None and (marked := screen.marked_keys()):
-        confirm_bulk(screen, plan_pause(screen.state, marked, stop=stop))
+        confirm_bulk(screen, plan_pause(screen.state, marked, stop=stop, now=now))
         return
     target = require_target(screen, line.word())
     if target is None:
         return
     state = screen.state
     if target.id in state.agents or target.id in state.supervisors or target.id in state.runs:
-        screen.deck.commands.send(Pause(target=target.reference) if stop else Resume(target=target.reference))
+        screen.deck.commands.send(Pause(target=target.reference, now=now) if stop else Resume(target=target.reference))
     else:
         screen.deck.messages.warn(
             _pause_hint(screen, target) or f"{target.label} cannot be paused; an agent, a supervisor or an open run can"
@@ -197,8 +198,9 @@ AGENT_ACTIONS = (
         writes=True,
         for_marked=True,
         targets=_pausable,
-        arguments="[NAME]",
-        about="pause an agent, a supervisor or a run: it starts nothing new",
+        options=("now",),
+        arguments="[NAME] [--now]",
+        about="pause an agent, a supervisor or a run at its next step; --now sets its work aside at once",
     ),
     Action(
         name="resume",

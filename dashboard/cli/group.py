@@ -41,7 +41,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "remove": ("engine.core.commands:RemoveMember", "Remove an agent or an empty supervisor."),
         "move": ("engine.core.commands:Move", "Move an agent or a whole team to another supervisor."),
         "replace": ("dashboard.cli.members:replace", "Change the team under a supervisor to match a team file."),
-        "pause": ("engine.core.commands:Pause", "Pause an agent, a supervisor or a run: it starts nothing new."),
+        "pause": ("engine.core.commands:Pause", "Pause an agent, a supervisor or a run at its next step."),
         "resume": ("engine.core.commands:Resume", "Resume what is paused."),
         "steer": ("engine.core.commands:Steer", "Send a message to running work."),
         "undo": ("dashboard.cli.work:undo", "Undo a change."),

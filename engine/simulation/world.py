@@ -256,6 +256,7 @@ class World:
     def _check_slot(self, work: Work, name: str) -> None:
         """Check that the attempt of a step that begins holds a slot."""
         self.ledger.open_steps[work.effect.task_id, work.effect.attempt, work.effect.generation] += 1
+        self.check(When.ON_STEP, work, name)
         job = self.ledger.work.jobs.get(work.effect.task_id)
         attempt = job.attempt if job is not None else None
         if attempt is None or (attempt.number, attempt.generation) != (work.effect.attempt, work.effect.generation):

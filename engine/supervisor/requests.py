@@ -190,16 +190,17 @@ class Requests(SupervisorNode):
         return await self._engine.order(lambda: Cancel(target=self._target_for(id), reason=reason))
 
     @checks_arguments
-    async def pause(self, target: Target | None = None) -> Applied:
-        """Pause an agent, a run or the supervisor itself: it starts nothing new, attempts at work continue.
+    async def pause(self, target: Target | None = None, *, now: bool = False) -> Applied:
+        """Pause an agent, a run or the supervisor itself: it starts nothing new, attempts wait at their next step.
 
         Args:
             target: An agent, a supervisor (this supervisor's own come first) or a run; None for the supervisor itself.
+            now: Set attempts at work aside at once; their recorded steps are kept.
 
         Raises:
-            CommandRefusedError: If the target is unknown, or paused already.
+            CommandRefusedError: If the target is unknown, or paused already (with `now`: and nothing is at work).
         """
-        return await self._engine.order(lambda: Pause(target=self._target_for(target)))
+        return await self._engine.order(lambda: Pause(target=self._target_for(target), now=now))
 
     @checks_arguments
     async def resume(self, target: Target | None = None) -> Applied:

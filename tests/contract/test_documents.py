@@ -107,8 +107,6 @@ UNDO = "engine/core/queries/people/inverses.py"
 """Names the commands that can be taken back; others have no place there."""
 METHOD = "engine/supervisor/requests.py"
 """Has a method for programs, which a command need not have."""
-MARKS = "dashboard/views/measures/activity.py"
-"""Names the rare events that have a mark of their own in lanes; others have no place there."""
 LABELS = "dashboard/views/words/field_names.py"
 """Names the fields of specs that have words or a place of their own; others stand at the end under their names."""
 
@@ -122,7 +120,7 @@ def files_that_name(word: str) -> set[str]:
 
 ADDITIONS: dict[str, Callable[[], set[str]]] = {
     "A command": lambda: files_that_name("SetPriority") - {UNDO, METHOD} | {"dashboard/cli/group.py"},
-    "An event": lambda: {path for path in files_that_name("AgentPaused") - {MARKS} if "/decide/" not in path},
+    "An event": lambda: {path for path in files_that_name("MembersOrdered") if "/decide/" not in path},
     "A rule of balancing": lambda: files_that_name("least_load"),
     "An option of an agent": lambda: (
         files_that_name("step_timeout_s")

@@ -273,7 +273,7 @@ def test_who_follows_the_events_of_a_supervisor_hears_of_agents_that_it_got_mean
         follower.kill()
         patience.cancel()
 
-    assert said == ["late joined crew", "late was paused: it takes no new tasks"]
+    assert said == ["late joined crew", "late was paused: it starts nothing new"]
 
 
 def test_a_team_is_carried_into_a_new_file_and_into_one_that_works(engine: Detached, run: Run, tmp_path: Path) -> None:

@@ -62,10 +62,12 @@ class CommandReport(Protocol):
         ...
 
 
-def plan_pause(state: State, keys: Sequence[str], *, stop: bool) -> Bulk:
+def plan_pause(state: State, keys: Sequence[str], *, stop: bool, now: bool = False) -> Bulk:
     """Plan to pause or to resume objects."""
     targets = targets_of(state, keys)
-    commands = [Pause(target=target.reference) if stop else Resume(target=target.reference) for target in targets]
+    commands = [
+        Pause(target=target.reference, now=now) if stop else Resume(target=target.reference) for target in targets
+    ]
     does, done = ("Pause", "paused") if stop else ("Resume", "resumed")
     return Bulk(does, done, tuple(commands), _names(targets))
 

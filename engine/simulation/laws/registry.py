@@ -28,6 +28,8 @@ class When(Enum):
     """When an agent has read its task: the ledger, and its `Work` with the `Task`."""
     ON_CALL = auto()
     """When a tool is called that must not be called twice: the ledger and the `Work` of its attempt."""
+    ON_STEP = auto()
+    """When a step or a tool call begins: the ledger, the `Work` of its attempt, and its name."""
     AT_MOMENTS = auto()
     """Whenever an operator wakes, because the clock moves only when nothing else can happen: the world."""
     AT_REST = auto()

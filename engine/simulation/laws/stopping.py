@@ -3,6 +3,8 @@
 from typing import Any
 
 from engine.core import events
+from engine.core.state import Agent, Run, State, Supervisor
+from engine.runtimes.attempts.work import Work
 from engine.simulation.laws.registry import When, law
 from engine.simulation.ledger.work import Job
 from engine.simulation.shadow_ledger import ShadowLedger
@@ -28,6 +30,26 @@ def paused_work_does_not_start(ledger: ShadowLedger, event: events.AttemptStarte
         if supervisor.paused or supervisor.exhausted:
             return f"{job.id} begins on {agent.id} while {supervisor.id} is paused or has spent its budget"
     return None
+
+
+@law(When.ON_STEP)
+def a_pause_starts_nothing_after_its_next_step(ledger: ShadowLedger, work: Work, name: str) -> str | None:
+    """No step, model call or tool call begins under a pause, at any level."""
+    effect, state = work.effect, work.attempt.state
+    agent, run = ledger.team.agents.get(effect.agent_id), ledger.work.runs.get(effect.run_id)
+    if agent is None or run is None:
+        return None
+    owners: list[Any] = [run, agent, *ledger.team.lineage(agent.supervisor_id)]
+    paused = next((owner for owner in owners if owner.paused), None)
+    # The end of a pause may be decided and not yet on disk.
+    live = None if paused is None else _owner(state, paused.id)
+    if paused is None or live is None or not live.paused:
+        return None
+    return f"{name} of {effect.task_id} begins while {paused.id} is paused"
+
+
+def _owner(state: State, owner_id: str) -> Run | Agent | Supervisor | None:
+    return state.runs.get(owner_id) or state.agents.get(owner_id) or state.supervisors.get(owner_id)
 
 
 @law(events.GroupPlanned, events.AttemptStarted, events.Delegated, events.RetryScheduled)

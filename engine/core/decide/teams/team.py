@@ -132,11 +132,13 @@ def pause(state: State, command: commands.Pause, ctx: DecisionContext) -> Decide
     """Pause a run, a supervisor or an agent, whichever has that id or name."""
     subject = find_pausable(state, command.target)
     name = f"run {subject.id}" if isinstance(subject, Run) else subject.name
-    stopping = _holding_a_slot(state, subject) if command.now else []
+    at_work = _holding_a_slot(state, subject)
     # `now` also hurries a pause that waits for the next step of an attempt.
-    refuse_unless(not subject.paused or bool(stopping), f"{name} is paused already")
-    aside = f"; {pluralize(len(stopping), 'attempt')} set aside" if stopping else ""
-    return Decided(events=[_paused_event(subject, stopping)], summary=f"paused {name}{aside}")
+    refuse_unless(not subject.paused or (command.now and bool(at_work)), f"{name} is paused already")
+    ends = "set aside" if command.now else "at work until the next step"
+    more = f"; {pluralize(len(at_work), 'attempt')} {ends}" if at_work else ""
+    event = _paused_event(subject, at_work if command.now else [])
+    return Decided(events=[event], summary=f"paused {name}{more}")
 
 
 def _holding_a_slot(state: State, subject: Agent | Supervisor | Run) -> list[str]:

@@ -90,8 +90,11 @@ def _rollbacks(state: State, command: commands.RollbackAgents) -> commands.Rollb
     return commands.RollbackAgents(rollbacks=[_swap(state, rollback) for rollback in command.rollbacks])
 
 
-def _pause(state: State, command: commands.Pause) -> commands.Resume:
-    return commands.Resume(target=id_target(find_any(state, command.target).id))
+def _pause(state: State, command: commands.Pause) -> commands.Resume | None:
+    """Return None if the command only hurried a pause."""
+    target = find_any(state, command.target)
+    is_hurried = isinstance(target, Run | Agent | Supervisor) and target.paused
+    return None if is_hurried else commands.Resume(target=id_target(target.id))
 
 
 def _resume(state: State, command: commands.Resume) -> commands.Pause | None:
