@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from msgspec import field
 
 from engine.core.entities.engine import *
+from engine.core.entities.figures import *
 from engine.core.entities.memory import *
 from engine.core.entities.team import *
 from engine.core.entities.work import *
@@ -86,6 +87,10 @@ class State:
     tasks_failed: int = 0
     runs_total: int = 0
     usage: Usage = field(default_factory=Usage)
+    spending: dict[str, Spending] = field(default_factory=dict)
+    """Usage by model and tool, by agent id, and all usage of agents that have left (`queries.money.spending`)."""
+    windows: Windows | None = None
+    """Figures of the last hour (`queries.money.recent`); None before the first."""
     schedule: ClassVar[Any] = None
     """The `scheduler.Schedule` of a process that decides; None in a process that only folds. Never encoded.
 

@@ -28,7 +28,7 @@ class Step:
     what: StepKind
     name: str
     model: str | None
-    """Name in the team of the model that answered; None for steps of other kinds."""
+    """Name in the team of the model that was asked, also to compact; None for code and tools."""
     input: JsonValue
     """Excerpt of the input, for people to read."""
     output: JsonValue

@@ -34,6 +34,7 @@ LOCAL_FIELDS = (
     "incoming",
     "parts",
     "grants",
+    "windows",
 )
 """Fields of the state that do not apply to another file. Trust is among them: an archive must not bring its own."""
 DERIVED = {
@@ -65,6 +66,7 @@ KINDS = (
     "escalations",
     "ledgers",
     "insights",
+    "spending",
 )
 """Fields of the state that map ids or names to entities."""
 

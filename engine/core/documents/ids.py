@@ -10,7 +10,7 @@ from msgspec.structs import force_setattr
 
 from engine.core.documents.table import EntityTable
 from engine.core.records.records import fact
-from engine.core.state import Call, Conversation, State
+from engine.core.state import OTHER, Call, Conversation, State
 
 NewId: TypeAlias = Callable[[str], str]
 _NUMBER = "[1-9][0-9]{0,14}"
@@ -70,6 +70,10 @@ def _queue_owners(keys: Iterable[str | None]) -> Iterator[str]:
 def _map_timer_key(key: str, new_id: NewId) -> str:
     kind, _, subject = key.partition(":")
     return f"{kind}:{new_id(subject)}"
+
+
+def _map_spender(spender_id: str, new_id: NewId) -> str:
+    return spender_id if spender_id == OTHER else new_id(spender_id)
 
 
 def _map_calls(calls: dict[str, Call], new_id: NewId) -> dict[str, Call]:
@@ -189,10 +193,23 @@ FIELDS: dict[str, dict[str, Ids]] = {
     "escalations": {"id": Ids(letters="e"), "subject": Ids(letters="sart"), "run_id": Ids(letters="r")},
     "ledgers": {"id": Ids(letters="sart")},
     "insights": {"id": Ids(letters="m"), "agent_id": Ids(letters="a")},
+    "spending": {
+        "id": Ids(
+            letters="a",
+            map_ids=_map_spender,
+            ids_in=lambda spender_ids: set(spender_ids) - {OTHER},
+            may_be_missing=True,
+        ),
+        "supervisor_id": Ids(letters="s", may_be_missing=True),
+    },
     "finished": {"id": Ids(letters="r", may_be_missing=True), "supervisor_id": Ids(letters="s", may_be_missing=True)},
 }
 """All id fields by kind of entity; a test compares this with the fields of the state."""
-_KEYS: dict[str, Callable[[Any, NewId], Any]] = {"queues": _map_queue_key, "timers": _map_timer_key}
+_KEYS: dict[str, Callable[[Any, NewId], Any]] = {
+    "queues": _map_queue_key,
+    "timers": _map_timer_key,
+    "spending": _map_spender,
+}
 """Functions for the keys of kinds whose key is not a plain id."""
 
 
@@ -215,7 +232,8 @@ def last_numbers(state: State) -> Counter[str]:
     last = Counter(state.minted)
     steers = [steer_id for task in state.tasks.values() if task.steers for steer_id in task.steers]
     used = {letter: getattr(state, kind) for letter, kind in LETTERS.items()}
-    for letter, ids in (*used.items(), ("n", steers), ("r", [run.id for run in state.finished])):
+    former = [spender_id for spender_id in state.spending if spender_id != OTHER]
+    for letter, ids in (*used.items(), ("a", former), ("n", steers), ("r", [run.id for run in state.finished])):
         most_digits = max(map(len, ids), default=0)
         highest = max((entity_id for entity_id in ids if len(entity_id) == most_digits), default="")
         last[letter] = max(last[letter], int(highest[1:] or 0))

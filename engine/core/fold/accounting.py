@@ -8,12 +8,23 @@ from engine.core import events
 from engine.core.fold.completion import end, withdraw
 from engine.core.fold.queues import hold_back, resume_tasks
 from engine.core.fold.slots import ask_to_stop, mark_changed, refresh_agent
+from engine.core.fold.spending import add_usage, is_spent, spend
 from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.fold.track_record import record_for_update
 from engine.core.queries.team.tree import parent_deadline_ms, tasks_of
 from engine.core.records.values import Usage
 from engine.core.specs.spec import AgentSpec
-from engine.core.state import Agent, Attempt, Ledger, Run, State, Supervisor, Task, TaskStatus, timer_id
+from engine.core.state import (
+    Agent,
+    Attempt,
+    Ledger,
+    Run,
+    State,
+    Supervisor,
+    Task,
+    TaskStatus,
+    timer_id,
+)
 
 
 def set_deadline(
@@ -87,54 +98,76 @@ def _grace_ended(state: State, event: events.GraceEnded) -> None:
     drop_timer(state, "grace", event.task_id or event.run_id)
 
 
-def charge(state: State, task: Task | None, agent: Agent | None, usage: Usage) -> None:
+def charge(
+    state: State,
+    task: Task | None,
+    agent: Agent | None,
+    usage: Usage,
+    *,
+    model: str | None = None,
+    tool: str | None = None,
+) -> None:
     """Add usage to the task and its ancestors, the run, the agent and its supervisors.
 
-    `task` is None if its run has ended; then only the agent and its supervisors pay.
+    Args:
+        state: The state to change.
+        task: None if its run has ended; then only the agent and its supervisors pay.
+        agent: The agent that used it.
+        usage: What was used.
+        model: The model that it was spent on, if it is known.
+        tool: The tool that it was spent on.
     """
     time_ms = usage.time_ms
-    if usage.tokens_in is not None or usage.tokens_out is not None or usage.cost_usd is not None:
+    if is_spent(usage):
         for total in _totals(state, task, agent):
             total.time_ms += time_ms
-            _add(total, usage)
+            add_usage(total, usage)
+        spend(state, task, agent, usage, model=model, tool=tool)
     elif time_ms and task is not None:
-        _charge_time(state, task, agent, time_ms)
+        for total in _totals(state, task, agent):
+            total.time_ms += time_ms
 
 
 def charge_attempt(task: Task, usage: Usage) -> None:
     """Add tokens and money to the reported usage of the attempt of a task."""
     attempt = task.attempt
-    if attempt is None or (usage.tokens_in is None and usage.tokens_out is None and usage.cost_usd is None):
+    if attempt is None or not is_spent(usage):
         return
     if attempt.spent is None:
         attempt.spent = Usage()
-    _add(attempt.spent, usage)
+    add_usage(attempt.spent, usage)
 
 
-def _charge_time(state: State, task: Task, agent: Agent | None, time_ms: int) -> None:
-    """Add time to the totals of `_totals` without building the list: most attempts report nothing else."""
+def settle(state: State, task: Task, agent: Agent, usage: Usage, *, done: int = 0, failed: int = 0) -> None:
+    """Count a done or failed attempt and charge the rest of its usage, in one way up the team and the run."""
+    time_ms = usage.time_ms
+    record = record_for_update(state, task, agent)
+    agent.done += done
+    agent.failed += failed
+    record.done += done
+    record.failed += failed
     state.usage.time_ms += time_ms
     state.runs[task.run_id].usage.time_ms += time_ms
-    if agent is None:
-        supervisor = state.supervisors.get(task.supervisor_id)
-    else:
-        agent.usage.time_ms += time_ms
-        record_for_update(state, task, agent).usage.time_ms += time_ms
-        supervisor = state.supervisors[agent.supervisor_id]
-    while supervisor is not None:
+    agent.usage.time_ms += time_ms
+    record.usage.time_ms += time_ms
+    supervisor_id: str | None = agent.supervisor_id
+    while supervisor_id is not None:
+        supervisor = state.supervisors[supervisor_id]
+        supervisor.done += done
+        supervisor.failed += failed
         supervisor.usage.time_ms += time_ms
-        parent_id = supervisor.parent_id
-        supervisor = state.supervisors[parent_id] if parent_id is not None else None
-    while True:
-        usage = task.usage
-        if usage is None:
-            task.usage = Usage(time_ms=time_ms)
+        supervisor_id = supervisor.parent_id
+    payer: Task | None = task if time_ms else None
+    while payer is not None:
+        if payer.usage is None:
+            payer.usage = Usage(time_ms=time_ms)
         else:
-            usage.time_ms += time_ms
-        parent_id = task.parent_id
-        if parent_id is None:
-            return
-        task = state.tasks[parent_id]
+            payer.usage.time_ms += time_ms
+        payer = state.tasks[payer.parent_id] if payer.parent_id is not None else None
+    if is_spent(usage):
+        for total in _totals(state, task, agent):
+            add_usage(total, usage)
+        spend(state, task, agent, usage)
 
 
 def _totals(state: State, task: Task | None, agent: Agent | None) -> list[Usage]:
@@ -158,20 +191,6 @@ def _totals(state: State, task: Task | None, agent: Agent | None) -> list[Usage]
     return totals
 
 
-def _add(total: Usage, usage: Usage) -> None:
-    """Do what `Usage.plus` does, in place: a new total for each event would cost more."""
-    if usage.tokens_in is not None:
-        total.tokens_in = usage.tokens_in + (total.tokens_in or 0)
-    if usage.tokens_out is not None:
-        total.tokens_out = usage.tokens_out + (total.tokens_out or 0)
-    if usage.tokens_cached is not None:
-        total.tokens_cached = usage.tokens_cached + (total.tokens_cached or 0)
-    if usage.cost_usd is not None:
-        total.cost_usd = usage.cost_usd + (total.cost_usd or 0)
-    if usage.unpriced:
-        total.unpriced = True
-
-
 def count_begun(state: State, task: Task, run: Run, agent: Agent, since_ms: int) -> None:
     """Count a beginning attempt at every level that pays for it."""
     task.begun += 1
@@ -189,21 +208,6 @@ def count_begun(state: State, task: Task, run: Run, agent: Agent, since_ms: int)
         supervisor = state.supervisors[parent_id]
         supervisor.begun += 1
         parent_id = supervisor.parent_id
-
-
-def count_end(state: State, task: Task, agent: Agent, *, done: int = 0, failed: int = 0) -> None:
-    """Count an attempt that is done, or failed, for its agent and all supervisors above it."""
-    agent.done += done
-    agent.failed += failed
-    record = record_for_update(state, task, agent)
-    record.done += done
-    record.failed += failed
-    supervisor_id: str | None = agent.supervisor_id
-    while supervisor_id is not None:
-        supervisor = state.supervisors[supervisor_id]
-        supervisor.done += done
-        supervisor.failed += failed
-        supervisor_id = supervisor.parent_id
 
 
 def stop_clock(state: State, task: Task, attempt: Attempt) -> None:

@@ -6,8 +6,8 @@ from engine.core.fold.accounting import (
     charge,
     charge_attempt,
     count_begun,
-    count_end,
     discount_time,
+    settle,
     start_clock,
     stop_clock,
 )
@@ -17,7 +17,9 @@ from engine.core.fold.failing import begin_probe, count_failure, give_up_probe
 from engine.core.fold.queues import enqueue
 from engine.core.fold.swapping import record_progress, restart_task
 from engine.core.fold.track_record import record_for_update
+from engine.core.fold.windows import count_cancelled, count_done, count_failed, count_model_call
 from engine.core.queries.team.tree import why_cancelled
+from engine.core.queries.work.answered import model_of
 from engine.core.queries.work.queues import back_queue
 from engine.core.records.shared import drop, put
 from engine.core.records.values import stored_value
@@ -131,7 +133,16 @@ def _step_recorded(state: State, event: events.StepRecorded) -> None:
     task.calling = drop(task.calling, event.key)
     for steer_id in event.steers:
         task.steers = drop(task.steers, steer_id)
-    charge(state, task, state.agents.get(event.agent_id or ""), event.usage)
+    agent = state.agents.get(event.agent_id or "")
+    if event.what == "code":
+        charge(state, task, agent, event.usage)
+    elif event.what == "tool":
+        charge(state, task, agent, event.usage, tool=event.name)
+    else:
+        model = model_of(event)
+        if model is not None:
+            count_model_call(state, model, event.duration_ms)
+        charge(state, task, agent, event.usage, model=model)
     charge_attempt(task, event.usage)
     if event.agent_id is not None and task.attempt is not None:
         record_progress(state.agents[event.agent_id], task.attempt.generation)
@@ -139,7 +150,8 @@ def _step_recorded(state: State, event: events.StepRecorded) -> None:
 
 def _model_failed(state: State, event: events.ModelFailed) -> None:
     task = state.tasks[event.task_id]
-    charge(state, task, state.agents.get(event.agent_id or ""), event.usage)
+    count_model_call(state, event.model, 0, error_type=event.error_type)
+    charge(state, task, state.agents.get(event.agent_id or ""), event.usage, model=event.model)
     charge_attempt(task, event.usage)
 
 
@@ -194,15 +206,17 @@ def _attempt_done(state: State, event: events.AttemptDone) -> None:
     agent = _end_attempt(state, task)
     if agent is not None and attempt is not None:
         record_progress(agent, attempt.generation, has_ended=True)
-        count_end(state, task, agent, done=1)
+        settle(state, task, agent, event.usage, done=1)
+        count_done(state, agent, task, attempt, event.usage.time_ms)
         agent.failures_in_a_row = 0
         agent.at_work_ms.append(event.usage.time_ms)
         if len(agent.at_work_ms) > MAX_DURATIONS:
             del agent.at_work_ms[0]
+    else:
+        charge(state, task, agent, event.usage)
     run = state.runs[event.run_id]
     if duration_ms > run.longest_ms:
         run.longest_ms = duration_ms
-    charge(state, task, agent, event.usage)
     task.output = stored_value(event.output, state.seq, "output")
     if event.said or task.said:
         task.said = utterances(state, task, event.said)
@@ -218,9 +232,11 @@ def _attempt_failed(state: State, event: events.AttemptFailed) -> None:
     agent = _end_attempt(state, task, stuck=event.stuck)
     if agent is not None and attempt is not None:
         record_progress(agent, attempt.generation, failed=True, has_ended=True)
-        count_end(state, task, agent, failed=1)
+        settle(state, task, agent, event.usage, failed=1)
+        count_failed(state, agent, task, attempt, event.error_type)
         agent.last_error = event.error
-    charge(state, task, agent, event.usage)
+    else:
+        charge(state, task, agent, event.usage)
     task.status = _WAITING
     task.error = event.error
     if event.agent_id is not None and event.agent_id not in task.failed_on:
@@ -229,8 +245,10 @@ def _attempt_failed(state: State, event: events.AttemptFailed) -> None:
 
 def _attempt_cancelled(state: State, event: events.AttemptCancelled) -> None:
     task = state.tasks[event.task_id]
+    attempt = task.attempt
     agent = _end_attempt(state, task, stuck=event.stuck)
-    if agent is not None:
+    if agent is not None and attempt is not None:
+        count_cancelled(state, agent, task, attempt)
         agent.cancelled += 1
         record_for_update(state, task, agent).cancelled += 1
     charge(state, task, agent, event.usage)

@@ -8,6 +8,7 @@ from engine.core.fold.accounting import follow_deadline, note_run, note_spec, no
 from engine.core.fold.escalation import start_clock
 from engine.core.fold.queues import enqueue, is_ready
 from engine.core.fold.slots import mark_stale, refresh_agent
+from engine.core.fold.spending import take_spending
 from engine.core.fold.team import note_code
 from engine.core.state import MAX_SUMMARIES, Incoming, State, timer_id
 
@@ -63,6 +64,7 @@ def fold_import(state: State, imported: State, *, paused: bool) -> None:
     state.runs.update(imported.runs)
     state.tasks.update(imported.tasks)
     state.insights.update(imported.insights)
+    take_spending(state, imported)
     state.finished[:] = sorted([*imported.finished, *state.finished], key=lambda run: run.ended_ms)[-MAX_SUMMARIES:]
     for agent in imported.agents.values():
         note_code(state, agent)

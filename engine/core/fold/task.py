@@ -7,6 +7,7 @@ from engine.core.fold.completion import allow_next_item, end, forget_task, note_
 from engine.core.fold.queues import dequeue, enqueue, is_held, is_pending, is_ready
 from engine.core.fold.slots import mark_changed, stop_waiting_for_slot
 from engine.core.fold.timers import drop_timer, note_id, set_timer
+from engine.core.fold.windows import count_retry
 from engine.core.queries.work.inputs import input_of
 from engine.core.queries.work.queues import own_queue, turn_key
 from engine.core.records.shared import EMPTY, extend, put
@@ -205,6 +206,7 @@ def _retry_scheduled(state: State, event: events.RetryScheduled) -> None:
     task = state.tasks[event.task_id]
     task.status = TaskStatus.RETRYING
     task.retries = event.retry
+    count_retry(state, task)
     task.retry_at_ms = event.due_ms
     set_timer(state, "retry", task.id, event.due_ms)
 

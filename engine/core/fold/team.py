@@ -7,7 +7,9 @@ from engine.core.fold.declared import declare, forget_declared
 from engine.core.fold.memory import forget_insights
 from engine.core.fold.queues import leave, queue_with, serve
 from engine.core.fold.slots import ask_to_stop, forget_pool, mark_agent, mark_changed, refresh_agent, set_slots
+from engine.core.fold.spending import hand_spending_up, keep_spending
 from engine.core.fold.timers import drop_timer, note_id
+from engine.core.fold.windows import close_window, hand_window_up
 from engine.core.queries.team.code import code_of
 from engine.core.queries.team.declared import OWN_SETTINGS, STRATEGY
 from engine.core.specs.spec import AgentSpec, spec_hash
@@ -55,6 +57,8 @@ def _supervisor_removed(state: State, event: events.SupervisorRemoved) -> None:
     supervisor = state.supervisors.pop(event.supervisor_id)
     state.leaving.pop(supervisor.id, None)
     state.limited.pop(supervisor.id, None)
+    hand_window_up(state, supervisor.id, supervisor.parent_id)
+    hand_spending_up(state, supervisor.id, supervisor.parent_id)
     forget_budget(state, supervisor.id)
     forget_declared(state, supervisor.id, supervisor.name, supervisor.parent_id)
     parent = state.supervisors[supervisor.parent_id] if supervisor.parent_id is not None else None
@@ -129,6 +133,8 @@ def _agent_removing(state: State, event: events.AgentRemoving) -> None:
 
 def _agent_removed(state: State, event: events.AgentRemoved) -> None:
     agent = state.agents.pop(event.agent_id)
+    close_window(state, agent)
+    keep_spending(state, agent)
     forget_insights(state, agent)
     forget_grants(state, agent.id)
     state.leaving.pop(agent.id, None)

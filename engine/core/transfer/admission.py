@@ -120,6 +120,8 @@ def _numbers(state: State, tables: Mapping[str, EntityTable]) -> Iterator[str]:
     for name in _numbers_in(TrackRecord):
         yield from _check_bounds(TrackRecord, name, [getattr(record, name) for record in records])
     usages += [record.usage for record in records]
+    for spending in state.spending.values():
+        usages += (*spending.models.values(), *spending.tools.values())
     yield from _usages(EntityTable(Usage, usages).with_all_cells())
     if any(not 0 <= each < _MAX_NUMBER for agent in state.agents.values() for each in agent.at_work_ms):
         yield "an agent has worked for less than no time"

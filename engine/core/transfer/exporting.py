@@ -16,12 +16,13 @@ from engine.core.errors import Refused
 from engine.core.events import AttemptLost, Event, RunPaused
 from engine.core.fold import fold
 from engine.core.fold.timers import set_timer
+from engine.core.queries.money.spending import total_of
 from engine.core.queries.targets import id_target
 from engine.core.queries.team.declared import OPTIONS
 from engine.core.queries.team.tree import inherited_option, subtree_of
 from engine.core.records.records import JsonValue, copy_with
 from engine.core.records.shared import drop
-from engine.core.records.values import TextRef, Usage
+from engine.core.records.values import TextRef
 from engine.core.signals import EngineBegan
 from engine.core.state import Run, RunSummary, State, Task, TaskStatus
 from engine.core.step import step
@@ -239,6 +240,9 @@ def _keep_supervisors(part: State, ids: set[str]) -> None:
     for timer in list(part.timers.values()):
         if not any(timer.subject in kind for kind in (*kinds, part.escalations)):
             del part.timers[timer.id]
+    for spending in list(part.spending.values()):
+        if spending.id not in part.agents and spending.supervisor_id not in ids:
+            del part.spending[spending.id]
     part.finished[:] = [run for run in part.finished if run.supervisor_id in ids]
     used = {agent.spec for agent in part.agents.values()}
     for name in [name for name, key in part.registry.items() if key not in used]:
@@ -247,13 +251,12 @@ def _keep_supervisors(part: State, ids: set[str]) -> None:
 
 
 def _count(part: State) -> None:
-    """Recompute the totals from the remaining runs."""
+    """Recompute the totals from the remaining runs and agents."""
     runs: list[Run | RunSummary] = [*part.runs.values(), *part.finished]
     part.tasks_total = sum(run.total for run in part.runs.values()) + sum(run.tasks for run in part.finished)
     part.tasks_done = sum(run.done for run in runs)
     part.tasks_failed = sum(run.failed for run in runs)
     part.runs_total = len(runs)
-    usage = Usage()
-    for run in runs:
-        usage = usage.plus(run.usage)
-    part.usage = usage
+    # What the agents of the part spent, for runs from outside too: so the rows of its spending add up to it.
+    former = (spending.usage for spending in part.spending.values() if spending.usage is not None)
+    part.usage = total_of((*(agent.usage for agent in part.agents.values()), *former))

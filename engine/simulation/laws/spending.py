@@ -6,7 +6,8 @@ from typing import Any
 
 from engine.core import events
 from engine.core.queries.money.budget import AMOUNTS, Amount
-from engine.core.records.values import NO_USAGE
+from engine.core.queries.money.spending import spending_rows, total_of
+from engine.core.records.values import NO_USAGE, Usage
 from engine.core.specs.limits import Limits
 from engine.simulation.laws.registry import When, law
 from engine.simulation.ledger.spending import ENDS, TOTAL
@@ -37,6 +38,26 @@ def usage_adds_up(ledger: ShadowLedger) -> str | None:
         if owner.begun != spending.begun[owner.id]:
             return f"{owner.id} says that {owner.begun} attempts began; {spending.begun[owner.id]} did"
     return None
+
+
+@law(When.AFTER_BATCH)
+def spending_adds_up(ledger: ShadowLedger) -> str | None:
+    """Rows of spending by agent, model and tool are what their events reported, and add up to the total exactly."""
+    state = ledger.state
+    rows = spending_rows(state)
+    if (total := total_of(row.usage for row in rows)) != state.usage:
+        return f"the rows add up to {total}; the total says {state.usage}"
+    expected = {key: _amounts(usage) for key, usage in ledger.spending.rows.items() if any(_amounts(usage))}
+    actual = {(row.agent_id, row.model, row.tool): _amounts(row.usage) for row in rows if any(_amounts(row.usage))}
+    for key in expected.keys() | actual.keys():
+        if actual.get(key) != expected.get(key):
+            return f"{key} spent {actual.get(key)} by its row; its events say {expected.get(key)}"
+    return None
+
+
+def _amounts(usage: Usage) -> tuple[int, int, int, Decimal, int]:
+    tokens = (usage.tokens_in or 0, usage.tokens_out or 0, usage.tokens_cached or 0)
+    return *tokens, usage.cost_usd or Decimal(0), usage.time_ms
 
 
 @law(When.AFTER_BATCH)

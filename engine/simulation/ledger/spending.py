@@ -3,15 +3,19 @@
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 from engine.core import events
+from engine.core.queries.money.spending import spending_rows
+from engine.core.queries.work.answered import model_of
 from engine.core.records.values import NO_USAGE, Usage
 from engine.core.state import State
 from engine.simulation.ledger.team import TeamLedger
 from engine.simulation.ledger.work import JobLedger
 
 ENDS = ("done", "failed", "cancelled")
+RowKey: TypeAlias = tuple[str | None, str | None, str | None]
+"""Agent, model and tool."""
 TOTAL = ""
 """Key of the sum of the whole team."""
 
@@ -21,6 +25,8 @@ class SpendingLedger:
 
     def __init__(self) -> None:
         self.usage: dict[str, Usage] = {}
+        self.rows: dict[RowKey, Usage] = {}
+        """Usage by agent, model and tool."""
         self.begun: Counter[str] = Counter()
         """Attempts of agents."""
         self.ends: Counter[tuple[str, str]] = Counter()
@@ -43,6 +49,8 @@ class SpendingLedger:
         if usage is not None:
             for payer in payers(event, team, work):
                 self.usage[payer] = self.usage_of(payer).plus(usage)
+            row = _row_key(event)
+            self.rows[row] = self.rows.get(row, NO_USAGE).plus(usage)
             if event.agent_id is not None and event.task_id:
                 self.paid.append((event.task_id, event.agent_id))
         if isinstance(event, events.AttemptStarted) and event.agent_id is not None:
@@ -68,6 +76,7 @@ class SpendingLedger:
             *state.tasks.values(),
         ]
         self.usage[TOTAL] = state.usage.plus(NO_USAGE)
+        self.rows = {(row.agent_id, row.model, row.tool): row.usage.plus(NO_USAGE) for row in spending_rows(state)}
         for owner in owners:
             if owner.id not in self.usage and owner.usage is not None:
                 self.usage[owner.id] = owner.usage.plus(NO_USAGE)
@@ -85,6 +94,19 @@ class SpendingLedger:
     def usage_of(self, owner: str) -> Usage:
         """Return the usage of an owner."""
         return self.usage.get(owner, NO_USAGE)
+
+
+def _row_key(event: Any) -> RowKey:
+    usage = event.usage
+    if (usage.tokens_in, usage.tokens_out, usage.cost_usd) == (None, None, None):
+        return event.agent_id, None, None
+    if isinstance(event, events.ModelFailed):
+        return event.agent_id, event.model, None
+    if isinstance(event, events.StepRecorded) and event.what == "tool":
+        return event.agent_id, None, event.name
+    if isinstance(event, events.StepRecorded) and event.what != "code":
+        return event.agent_id, model_of(event), None
+    return event.agent_id, None, None
 
 
 def payers(event: Any, team: TeamLedger, work: JobLedger) -> Iterator[str]:

@@ -1,0 +1,171 @@
+"""Figures of the last 5 minutes and of the last hour, by agent, capability, category, model or supervisor."""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal, TypeAlias
+
+from engine.core.discovery.candidate import category_stem
+from engine.core.discovery.words import phrase_key
+from engine.core.queries.team.tree import subtree_of
+from engine.core.state import COARSE_SLOTS, MAX_SLOTS, SLOT_MS, State, Window
+
+Scope: TypeAlias = Literal["agent", "capability", "category", "model", "supervisor"]
+MIN_OUTCOMES = 10
+"""Number of outcomes below which no share is given."""
+_ERROR = "error "
+_DURATION_KEYS = [f"d{bits}" for bits in range(24)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecentFigures:
+    """Figures of work that ended in a span of time; for a model: of its calls."""
+
+    span_s: int
+    """Length of the span, in seconds."""
+    tasks: int
+    """Attempts that ended: done, failed and cancelled."""
+    done: int
+    failed: int
+    success_rate: float
+    """Share of done and failed attempts that were done, 0 to 1; NaN below 10."""
+    errors: dict[str, int]
+    """Failures by kind of error."""
+    p50_ms: float
+    """Median time at work of done attempts, in milliseconds, from counts by powers of two; NaN without one."""
+    p95_ms: float
+    """The time at work that 95 % of them do not exceed, likewise."""
+    wait_ms: float
+    """Mean time from ready to begun, in milliseconds; NaN without an attempt."""
+    retries: int
+    tokens_in: int
+    tokens_out: int
+    cost_usd: Decimal
+
+    @property
+    def cost_per_min_usd(self) -> Decimal:
+        """Mean cost of a minute of the span, in USD."""
+        return self.cost_usd * 60 / self.span_s
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """Figures of the last minutes."""
+
+    last_5m: RecentFigures
+    last_1h: RecentFigures
+
+
+def recent_of(state: State, scope: Scope, key: str, now_ms: int) -> Recent:
+    """Return the figures of an agent or supervisor (by id), or of a capability, category or model (by name).
+
+    A supervisor's include all teams below it, and agents that have left. Everything is 0 or NaN if the key is unknown.
+    """
+    return _figures(list(_windows_of(state, scope, key)), now_ms)
+
+
+def model_figures(state: State, name: str, now_ms: int | None = None) -> Recent:
+    """Return the figures of a model's calls: durations, successes, kinds of errors, tokens, cost.
+
+    Args:
+        state: The state.
+        name: The team's name for the model.
+        now_ms: The end of the spans; None is the time of the last event.
+    """
+    return recent_of(state, "model", name, state.at_ms if now_ms is None else now_ms)
+
+
+def _windows_of(state: State, scope: Scope, key: str) -> Iterator[Window]:
+    windows = state.windows
+    if windows is None:
+        return
+    if scope == "agent":
+        keyed: dict[str, Window] = windows.agents
+    elif scope == "model":
+        keyed = windows.models
+    elif scope == "category":
+        keyed = windows.categories
+    else:
+        keyed = {}
+    if key in keyed:
+        yield keyed[key]
+    if scope == "supervisor" and key in state.supervisors:
+        below = {supervisor.id for supervisor in subtree_of(state, state.supervisors[key])}
+        yield from (windows.supervisors[each] for each in below if each in windows.supervisors)
+        for agent_id, window in windows.agents.items():
+            agent = state.agents.get(agent_id)
+            if window.open and agent is not None and agent.supervisor_id in below:
+                yield Window(slot=window.slot, open=window.open)  # its closed slots are in those of the supervisor
+    elif scope == "capability":
+        stems = {phrase_key(key), category_stem(key)}
+        for agent_id, window in windows.agents.items():
+            if not stems.isdisjoint(_stems_of(state, agent_id)):
+                yield window
+
+
+def _stems_of(state: State, agent_id: str) -> set[str]:
+    agent, spending = state.agents.get(agent_id), state.spending.get(agent_id)
+    if agent is not None:
+        spec = state.spec_of(agent)
+        labels = [*spec.specialties, *([spec.category] if spec.category else ())]
+    else:
+        labels = spending.specialties if spending is not None else []
+    return {*map(phrase_key, labels), *map(category_stem, labels)}
+
+
+def _figures(windows: list[Window], now_ms: int) -> Recent:
+    newest = now_ms // SLOT_MS
+    fine, coarse = _sum(windows, newest, is_fine=True), _sum(windows, newest, is_fine=False)
+    return Recent(_figures_of(fine, 300), _figures_of(coarse, 3_600))
+
+
+def _sum(windows: Iterable[Window], newest: int, *, is_fine: bool) -> dict[str, int]:
+    """Return the amounts of all slots of the span that ends with fine slot `newest`."""
+    total: dict[str, int] = {}
+    slot_size = 1 if is_fine else COARSE_SLOTS
+    oldest = newest // slot_size - MAX_SLOTS
+    for window in windows:
+        slots = window.fine if is_fine else window.coarse
+        pieces = [amounts for number, amounts in slots.items() if number > oldest]
+        if window.slot // slot_size > oldest:
+            pieces.append(window.open)
+        for amounts in pieces:
+            for key, amount in amounts.items():
+                total[key] = total.get(key, 0) + amount
+    return total
+
+
+def _figures_of(amounts: dict[str, int], span_s: int) -> RecentFigures:
+    durations = [amounts.get(key, 0) for key in _DURATION_KEYS]
+    done, failed, cancelled = sum(durations), amounts.get("failed", 0), amounts.get("cancelled", 0)
+    tasks = done + failed + cancelled
+    return RecentFigures(
+        span_s=span_s,
+        tasks=tasks,
+        done=done,
+        failed=failed,
+        success_rate=done / (done + failed) if done + failed >= MIN_OUTCOMES else math.nan,
+        errors={key.removeprefix(_ERROR): amount for key, amount in amounts.items() if key.startswith(_ERROR)},
+        p50_ms=_quantile_ms(durations, 0.5),
+        p95_ms=_quantile_ms(durations, 0.95),
+        wait_ms=amounts.get("wait_ms", 0) / tasks if tasks else math.nan,
+        retries=amounts.get("retries", 0),
+        tokens_in=amounts.get("tokens_in", 0),
+        tokens_out=amounts.get("tokens_out", 0),
+        cost_usd=Decimal(amounts.get("cost_nano", 0)) / 10**9,
+    )
+
+
+def _quantile_ms(counts: list[int], share: float) -> float:
+    """Return a quantile of durations that are counted by their number of bits, in milliseconds.
+
+    Within a count the durations are taken as spread evenly over the logarithm, so that the result is at most a factor
+    of two off.
+    """
+    rank = share * sum(counts)
+    for bits, count in enumerate(counts):
+        if count and rank <= count:
+            return 0.0 if bits == 0 else 2.0 ** (bits - 1 + rank / count)
+        rank -= count
+    return math.nan
