@@ -8,18 +8,21 @@
           - text: "Done: {text}"
 
 Each turn of a conversation uses the first matching reply that no earlier turn has used, so the same conversation always
-gets the same answers, also after a restart. If no reply is left, the model repeats the last message. In every text,
+gets the same answers, also after a restart; only failures with `times` are counted by the process. If no reply is left,
+the model repeats the last message. In every text,
 `{text}` is the last message, `{request}` the first, and `{name}` a named group of the match.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from engine.core.records.records import JsonValue
 from engine.core.records.values import NO_USAGE, Usage
 from engine.core.specs.model_spec import ModelSpec, Price
+from engine.core.specs.spec import digest
 from engine.errors import Unusable
 from engine.models.costs import usage_at
 from engine.models.records import Call, Chunk, Message, ModelAnswer, ModelError, ModelRequest, Sleep
@@ -51,12 +54,22 @@ class Reply(ScriptPart):
     """Delay before the first piece."""
     every_s: Annotated[float, Field(ge=0, le=3_600)] = 0.0
     """Delay between two pieces."""
+    silent_s: Annotated[float, Field(ge=0, le=86_400)] = 0.0
+    """Silence in the middle of the pieces."""
     fail: str | None = None
     """The kind of error, one of `ModelError.error_type`."""
+    times: Annotated[int, Field(ge=1, le=1_000)] | None = None
+    """How often a request fails; then the next matching reply answers it. None fails every time."""
     retry_after_s: float | None = None
     tokens_in: Annotated[int, Field(ge=0, le=10**9)] | None = None
     """By default estimated from the texts, at four characters a token."""
     tokens_out: Annotated[int, Field(ge=0, le=10**9)] | None = None
+
+    @model_validator(mode="after")
+    def _check_times(self) -> "Reply":
+        if self.times is not None and self.fail is None:
+            raise ValueError("'times' counts failures: say 'fail' too")
+        return self
 
 
 def replies_of(name: str, model: ModelSpec) -> list[Reply]:
@@ -70,7 +83,13 @@ def replies_of(name: str, model: ModelSpec) -> list[Reply]:
     return replies
 
 
-async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleep) -> ModelAnswer:
+Failures: TypeAlias = Counter[tuple[str, int, str]]
+"""How often replies with `times` have failed: by model, place of the reply, and conversation."""
+
+
+async def answer(
+    request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleep, failures: Failures
+) -> ModelAnswer:
     """Return the next reply of the conversation; raises ModelError if the reply is a failure, or invalid."""
     try:
         replies = replies_of(request.name, request.model)
@@ -78,13 +97,15 @@ async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep
         raise ModelError(unusable.reason, model=request.name, error_type="bad_request", retryable=False) from unusable
     variables = {"text": _last_text(request.messages), "request": _first_text(request.messages)}
     try:
-        reply = _next_reply(replies, request.messages)
+        reply, index = _next_reply(replies, request, failures)
         variables |= _match_groups(reply.match, variables["text"]) or {}
     except TooSlow as slow:
         raise ModelError(str(slow), model=request.name, error_type="bad_request", retryable=False) from slow
     if reply.delay_s:
         await sleep(reply.delay_s)
     if reply.fail is not None:
+        if reply.times is not None:
+            failures[_failure_key(index, request)] += 1
         raise ModelError(
             f"{request.name}: the script says {reply.fail}",
             model=request.name,
@@ -93,10 +114,12 @@ async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep
             retry_after_s=reply.retry_after_s,
         )
     text, thought = fill_placeholders(reply.text, variables), fill_placeholders(reply.thought, variables)
-    for chunk in [*_pieces("thought", thought), *_pieces("text", text)]:
+    chunks = [*_pieces("thought", thought), *_pieces("text", text)]
+    for place, chunk in enumerate(chunks):
         on_chunk(chunk)
-        if reply.every_s:
-            await sleep(reply.every_s)
+        pause_s = reply.every_s + reply.silent_s * (place == len(chunks) // 2)
+        if pause_s:
+            await sleep(pause_s)
     turn = sum(message.role == "assistant" for message in request.messages)
     calls = tuple(
         Call(
@@ -119,29 +142,35 @@ async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep
     )
 
 
-def scripted_usage(request: ModelRequest) -> Usage:
+def scripted_usage(request: ModelRequest, failures: Failures) -> Usage:
     """Return the usage of the next reply; no usage if it is invalid."""
     try:
-        reply = _next_reply(replies_of(request.name, request.model), request.messages)
+        reply, _ = _next_reply(replies_of(request.name, request.model), request, failures)
     except (Unusable, TooSlow):
         return NO_USAGE
     variables = {"text": _last_text(request.messages), "request": _first_text(request.messages)}
     return _usage(request, reply, fill_placeholders(reply.text, variables))
 
 
-def _next_reply(replies: Sequence[Reply], messages: Sequence[Message]) -> Reply:
-    """Return the reply of this turn, after determining the replies that earlier turns have used."""
-    unused_replies = list(replies)
-    reply = Reply(text="{text}")
+def _next_reply(replies: Sequence[Reply], request: ModelRequest, failures: Failures) -> tuple[Reply, int]:
+    """Return the reply of this turn and its place, after determining the replies that earlier turns have used."""
+    messages, unused = request.messages, dict(enumerate(replies))
+    reply, used_index = Reply(text="{text}"), -1
     turns = [place for place, message in enumerate(messages) if message.role == "assistant"]
     for place in [*turns, len(messages)]:
-        text = _last_text(messages[:place])
-        candidates = (candidate for candidate in unused_replies if _match_groups(candidate.match, text) is not None)
-        matching_reply = next(candidates, None)
-        reply = matching_reply or Reply(text="{text}")
-        if matching_reply is not None:
-            unused_replies.remove(matching_reply)
-    return reply
+        text, reply = _last_text(messages[:place]), Reply(text="{text}")
+        for index in [index for index, each in unused.items() if _match_groups(each.match, text) is not None]:
+            candidate = unused.pop(index)
+            # A turn that has an answer did not get it from a failure that comes a number of times.
+            is_last = place == len(messages)
+            if candidate.times is None or (is_last and failures[_failure_key(index, request)] < candidate.times):
+                reply, used_index = candidate, index
+                break
+    return reply, used_index
+
+
+def _failure_key(index: int, request: ModelRequest) -> tuple[str, int, str]:
+    return request.name, index, digest(request.messages)
 
 
 def _match_groups(match: str | None, text: str) -> dict[str, str] | None:

@@ -1,6 +1,7 @@
 """Routes the model requests of one engine: to scripted replies, or to providers through a child process."""
 
 import os
+from collections import Counter
 from collections.abc import Awaitable, Callable
 
 from engine.core.queries.team.code import references_of_model
@@ -38,6 +39,8 @@ class ModelService:
         self._links: dict[tuple[str, ...], Link] = {}
         """Child processes by their environment variables: no provider's code sees the keys of another."""
         self._facts: dict[str, Facts] = {}
+        self._failures: Counter[tuple[str, int, str]] = Counter()
+        """Of scripted models (`scripted.Failures`)."""
 
     async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleep) -> ModelAnswer:
         """Send one request and return its whole answer; when cancelled, the connection is closed.
@@ -52,7 +55,7 @@ class ModelService:
         if request.model.replies:
             from engine.models.scripted import answer  # with pydantic, 60 ms, which models of providers do not need
 
-            return await answer(request, on_chunk, sleep)
+            return await answer(request, on_chunk, sleep, self._failures)
         try:
             await self._check_addresses(request)
             key, variables = await self._credentials(request)
@@ -92,7 +95,7 @@ class ModelService:
         if request.model.replies and characters_out is None:
             from engine.models.scripted import scripted_usage
 
-            return scripted_usage(request)
+            return scripted_usage(request, self._failures)
         tokens_out = self._expected_tokens_out(request) if characters_out is None else tokens_of(characters_out)
         return usage_at(self._price(request.model), tokens_in=tokens_in(request), tokens_out=tokens_out)
 

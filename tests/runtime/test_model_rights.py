@@ -215,6 +215,22 @@ async def test_a_model_asks_a_person_and_waits_without_a_slot(engine: Engines) -
         assert (await running.ended(run))[1] == "They said blue"
 
 
+async def test_a_model_goes_on_with_its_default_where_nobody_answers_in_time(engine: Engines) -> None:
+    asks = call("ask_human", question="Which?", options=["red", "blue"], default="red", due_s=0.01)
+
+    async with engine(chief(may=["ask_human"]), **team({"calls": [asks]}, {"text": "It is {text}"})) as running:
+        assert await running.ask() == "It is red"
+
+
+async def test_a_default_without_its_time_is_a_result(engine: Engines) -> None:
+    wrong = [call("ask_human", question="Which?", **more) for more in ({"default": "red"}, {"default": 1, "due_s": 2})]
+
+    async with engine(chief(may=["ask_human"]), **team({"calls": wrong}, {"text": "{text}"})) as running:
+        said = str(await running.ask())
+        assert "give default and due_s together" in said
+        assert "default must be a text, and due_s a number of seconds" in said
+
+
 async def test_a_question_that_cannot_be_asked_is_a_result(engine: Engines) -> None:
     async with engine(
         chief(may=["ask_human"]), **team({"calls": [call("ask_human", question=" ")]}, {"text": "{text}"})

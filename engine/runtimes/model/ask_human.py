@@ -16,9 +16,13 @@ class AskHuman(BuiltinTool):
 
     @override
     def schema(self, name: str) -> ToolSchema | None:
-        """The tool takes a question, and optionally the possible answers."""
+        """The tool takes a question, and optionally the possible answers, and a default with the time for it."""
         text: JsonValue = {"type": "string"}
-        optional: dict[str, JsonValue] = {"options": {"type": "array", "items": text}}
+        optional: dict[str, JsonValue] = {
+            "options": {"type": "array", "items": text},
+            "default": {"type": "string", "description": "The answer if nobody gives one within due_s seconds."},
+            "due_s": {"type": "number"},
+        }
         about = "Ask a person, and wait for the answer. Ask only what you cannot find out or decide yourself."
         return ToolSchema(name, about, object_schema(optional, question=text))
 
@@ -27,8 +31,11 @@ class AskHuman(BuiltinTool):
         """Return the answer, which is recorded under the key of the call."""
         question = text_in(arguments, "question")
         options = texts_in(arguments, "options")
+        default, due_s = arguments.get("default"), arguments.get("due_s")
+        if not isinstance(default, str | None) or isinstance(due_s, bool) or not isinstance(due_s, int | float | None):
+            raise CallRefused("default must be a text, and due_s a number of seconds")
         try:
-            question_fields = checked_question(question, options, None, None)
+            question_fields = checked_question(question, options, default, due_s)
         except ValueError as wrong:
             raise CallRefused(str(wrong).removeprefix("ctx.ask: ")) from wrong
         return CallResult(await self._work.questions.ask(key, **question_fields))
