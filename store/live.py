@@ -98,10 +98,10 @@ class LiveOutput:
         self._wake.set()
 
     def texts(self) -> dict[str, str]:
-        """A copy of the present texts, without recent outputs."""
+        """A copy of the present texts that people read, without recent outputs and pulses."""
         self._pull_texts()
         with self._guard:
-            return {key: text for key, text in self._texts.items() if not key.startswith("tape:")}
+            return {key: text for key, text in self._texts.items() if not key.startswith(("tape:", "pulse:"))}
 
     def start(self) -> None:
         """Begin to publish."""

@@ -1,7 +1,8 @@
 """The live texts of tasks, for readers in other processes.
 
 `output:` and `thought:` contain the end of the text, `progress:` the progress, `call:` the running tool calls. `tape:`
-contains the recent output, that of the last seconds, numbered, with the places of journaled events in it, for streams.
+contains the recent output, that of the last seconds, numbered, with the places of journaled events in it, for streams;
+`pulse:` when an attempt said something last, and its steps (`pulses`).
 See docs/reference/files.md.
 
 The loop only notes live output; the thread that writes the live file assembles the texts when it takes them.
@@ -17,6 +18,7 @@ from typing import NamedTuple, TypeAlias
 
 from engine.core.records.records import JsonValue
 from engine.runtimes.values import shown_input
+from engine.stream.pulses import Pulses
 from engine.stream.records import Piece
 
 MAX_SHOWN_CHARACTERS = 16_000
@@ -55,6 +57,7 @@ class LiveTexts:
     def __init__(self, *, with_recent: bool, on_change: Callable[[], None]) -> None:
         self._with_recent = with_recent
         self._on_change = on_change
+        self.pulses = Pulses()
         self._lock = threading.Lock()
         self._taking = threading.Lock()
         self._tasks: dict[str, _TaskTexts] = {}
@@ -99,6 +102,7 @@ class LiveTexts:
                 task_texts.fold(notes)
                 texts |= task_texts.changes()
             texts |= self._drop_ended()
+            texts |= self.pulses.take()
             if self._with_recent and (texts or seq != self._shown_seq):
                 texts[RECENT_PREFIX] = str(seq)
                 self._shown_seq = seq

@@ -180,7 +180,7 @@ async def test_what_it_uses_is_shown_while_it_works(engine: Engines) -> None:
         await running.submit()
         used = json.loads(await shown(running, "process"))
 
-    assert set(used) == {"pid", "cpu_s", "rss_bytes"}
+    assert set(used) == {"pid", "cpu_s", "rss_bytes", "active_ms"}
     assert used["rss_bytes"] > 0
 
 

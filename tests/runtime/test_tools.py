@@ -109,7 +109,7 @@ class ModelPlayed:
     async def execute(self, work: Work) -> JsonValue:
         request: Any = await work.value()
         key = work.attempt.key(request["tool"], request["arguments"])
-        async with work.slot.step():
+        async with work.slot.step("tool", f"tool:{request['tool']}"):
             try:
                 return {"result": await self._tools[request["tool"]].call(work, request["arguments"], key)}
             except ToolError as error:

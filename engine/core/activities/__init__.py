@@ -1,6 +1,7 @@
 """What agents and tasks do at a moment: the one source of every list, picture, metric and `--json`.
 
 A room above `scheduler`, because why a task waits is the scheduler's knowledge.
+See docs/semantics/activities.md.
 """
 
 from engine.core.activities.activities import Activities, activity, activity_of_task

@@ -78,11 +78,8 @@ class Live:
     """The end of its thoughts."""
 
 
-_SILENT_LIVE = Live()
-
-
 class LiveTasks(Mapping[str, Live]):
-    """The live records of all tasks by id, made when they are asked for; a task without texts has an empty one."""
+    """The live records of tasks by id, made when they are asked for."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._texts = texts
@@ -94,7 +91,7 @@ class LiveTasks(Mapping[str, Live]):
         progress_text, process_text = get(f"progress:{task_id}"), get(f"process:{task_id}")
         output, thought = get(f"output:{task_id}", ""), get(f"thought:{task_id}", "")
         if not (pulse_text or call_text or progress_text or process_text or output or thought):
-            return _SILENT_LIVE
+            raise KeyError(task_id)
         pulse = _read_pulse(pulse_text) if pulse_text else None
         return Live(
             chunk_ms=None if pulse is None else pulse.chunk_ms,

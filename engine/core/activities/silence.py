@@ -57,7 +57,7 @@ def silence_of(agent: Agent, attempt: Attempt, live: Live, patience: Patience, n
         if chunk_ms >= step.since_ms:
             step_limit_ms, since_ms = patience.silent_ms, chunk_ms
         else:
-            step_limit_ms, since_ms = usual_limit_ms(agent, step.what, step.name), step.since_ms
+            step_limit_ms, since_ms = usual_limit_ms(agent, step.what, step.name), max(step.since_ms, began_ms)
         if now_ms - since_ms < step_limit_ms:
             return None
         last_ms, limit_ms, name = since_ms, step_limit_ms, step.name

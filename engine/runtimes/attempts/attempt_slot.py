@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+from engine.core.events.attempt import StepKind
 from engine.core.signals import SlotAsked, StepsEnded
 from engine.core.state import ParkedFor
 from engine.runtimes.attempts.attempt import Attempt
@@ -71,8 +72,12 @@ class AttemptSlot:
         """Its waits other than calls, oldest first."""
 
     @asynccontextmanager
-    async def step(self) -> AsyncIterator[None]:
+    async def step(self, what: StepKind, name: str) -> AsyncIterator[None]:
         """Run the body as a step, which begins once the attempt holds a slot and is not paused.
+
+        Args:
+            what: Kind of the step.
+            name: Its name, for those who watch.
 
         Raises:
             AttemptInterrupted: If the attempt is asked to stop while it waits.
@@ -83,7 +88,8 @@ class AttemptSlot:
         self._update_limit()
         outer = _STEP.set(step)
         try:
-            yield
+            with self._attempt.live.step(what, name):
+                yield
         finally:
             _STEP.reset(outer)
             self._running.discard(step)

@@ -1,12 +1,17 @@
-"""Live output of an attempt: text, thoughts, progress, tool calls.
+"""Live output of an attempt: text, thoughts, progress, tool calls, and its pulse: when it said something, what runs.
 
 It is not journaled, except that emitted text becomes the partial result of a stopped attempt.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from engine.core.effects import StartAttempt
+from engine.core.events.attempt import StepKind
 from engine.core.records.records import JsonValue
 from engine.runtimes.attempts.services import Services
 from engine.runtimes.values import clean
+from engine.stream.pulses import Pulse
 from engine.stream.records import Piece, PieceKind, Speaker
 
 PARTIAL_CHARACTERS = 1_000_000
@@ -24,6 +29,8 @@ class AttemptOutput:
         self._effect = effect
         self._services = services
         self._emitted: list[str] = []
+        self.pulse = Pulse()
+        services.bus.board.pulses.follow(effect.task_id, self.pulse)
 
     def emit(self, text: str) -> None:
         """Show output while it is produced, and keep it as the partial result."""
@@ -52,7 +59,17 @@ class AttemptOutput:
     def progress(self, done: int, total: int, note: str = "") -> None:
         """Show progress, which streams do not contain."""
         if not self._is_closed:
+            self.pulse.chunk_ms = self._services.clock.now_ms()
             self._services.bus.board.progress(self._get_speaker().task_id, done, total, note)
+
+    @contextmanager
+    def step(self, what: StepKind, name: str) -> Iterator[None]:
+        """Show that a step runs during the body."""
+        number = self.pulse.begin(what, name, self._services.clock.now_ms())
+        try:
+            yield
+        finally:
+            self.pulse.end(number)
 
     def show(self, name: str, text: str) -> None:
         """Show a text under the live key `name` of the task; an empty one removes it."""
@@ -72,12 +89,15 @@ class AttemptOutput:
     def close(self) -> None:
         """Remove the live output, and show none from now on."""
         self._is_closed = True
+        self._services.bus.board.pulses.drop(self._effect.task_id, self.pulse)
         if self._speaker is not None:
             self._services.bus.publish(Piece(self._speaker, "closed", self._services.clock.now_ms()))
 
     def _publish(self, kind: PieceKind, text: str = "", *, name: str | None = None, value: JsonValue = None) -> None:
         if not self._is_closed:
             at_ms = self._services.clock.now_ms()
+            if text:
+                self.pulse.chunk_ms = at_ms
             self._services.bus.publish(Piece(self._get_speaker(), kind, at_ms, text, name, value))
 
     def _get_speaker(self) -> Speaker:

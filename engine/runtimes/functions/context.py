@@ -298,7 +298,7 @@ class Context:
         key = work.attempt.key(name, step_input)
         if work.attempt.is_recorded(key):
             return await work.attempt.recorded_output(key)
-        async with work.slot.step():
+        async with work.slot.step(kind, name):
             began_ms = work.attempt.now_ms()
             output = await call(key)
             step = work.finished_step(kind, name, key, output, step_input=step_input, began_ms=began_ms)

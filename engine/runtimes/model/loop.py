@@ -246,6 +246,8 @@ class ModelLoop:
         values = [outcome.value for outcome in outcomes]
         self._past_turns.append(([(call.name, call.arguments, call.invalid) for call in calls], values))
         last = self._past_turns[-LOOP_TURNS:]
+        repeats = len(last) > 1 and last[-1] == last[-2]
+        self._work.live.pulse.repeats = ", ".join(call.name for call in calls) if repeats else ""
         if len(last) == LOOP_TURNS and all(past_turn == last[0] for past_turn in last):
             raise Looping([call.name for call in calls])
 

@@ -65,7 +65,7 @@ def object_schema(optional: Arguments | None = None, /, **needed: JsonValue) -> 
 
 async def call_tool(work: Work, tool: Tool, arguments: Arguments, key: str) -> JsonValue:
     """Call a tool once, as a recorded step, and return its result."""
-    async with work.slot.step():
+    async with work.slot.step("tool", f"tool:{tool.name}"):
         began_ms = work.attempt.now_ms()
         work.live.tool_started(tool.name, dict(arguments))
         try:

@@ -78,7 +78,7 @@ class Turns:
             ModelError: If all models fail.
         """
         work = self._work
-        async with work.slot.step():
+        async with work.slot.step(kind, name):
             began_ms = work.attempt.now_ms()
             with work.limits.step(name):
                 answer = await self._answer(messages, tools, plain=plain)

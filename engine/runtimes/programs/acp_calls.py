@@ -30,6 +30,8 @@ class TrackedCall:
     is_asked_for: bool = False
     """The agent has requested permission for it."""
     is_shown: bool = False
+    pulse_step: int = 0
+    """Its number among the steps that show as running."""
     has_ended: bool = False
 
 

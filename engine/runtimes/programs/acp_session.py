@@ -370,6 +370,7 @@ class AcpSession:
             # Many agents announce a call as pending before they know its arguments, which come with a better title.
             if tracked.input if call.status is None else call.status != "pending":
                 tracked.is_shown = True
+                tracked.pulse_step = self._work.live.pulse.begin("tool", tracked.title, tracked.began_ms)
                 self._work.live.tool_started(tracked.title, tracked.input)
         if call.status in ("completed", "failed") and not tracked.has_ended:
             tracked.has_ended = self._is_new_message = True
@@ -407,6 +408,7 @@ class AcpSession:
             output["diffs"] = [diff(*change) for change in call.diffs]
         if call.output is not None:
             output["output"] = excerpt_of(call.output, without_secrets)
+        self._work.live.pulse.end(call.pulse_step)
         self._work.live.tool_ended(call.title, output)
         self._calls.record(call.title, output, kind="tool", step_input=call.input, began_ms=call.began_ms)
         # A session may have thousands of calls, whose results can be large.

@@ -31,6 +31,8 @@ QUIET_S = 1.0
 SHOWN_AFTER_S = 0.1
 SHOWN_EVERY_S = 2.0
 """How often its resource usage is published."""
+MIN_CPU_S = 0.02
+"""Processor time since it was active last that counts as activity again; an idle loop of a program uses less."""
 
 
 class ProgramFailed(EngineError):
@@ -132,12 +134,17 @@ class AttemptProgram:
         await self.stop()
 
     async def _show(self) -> None:
-        pid = self.program.pid
+        program, pid = self.program, self.program.pid
+        cpu_s, bytes_read, active_ms = 0.0, 0, self._work.attempt.now_ms()
         await anyio.sleep(SHOWN_AFTER_S)
         while True:
             used = await self._threads.run(partial(footprint, pid))
             fields = {} if used is None else asdict(used)
-            self._work.live.show("process", json.dumps({"pid": pid, **fields}))
+            total_bytes = program.bytes_read + program.errors.bytes_read
+            if used is None or used.cpu_s - cpu_s >= MIN_CPU_S or total_bytes != bytes_read:
+                cpu_s, bytes_read = used.cpu_s if used is not None else cpu_s, total_bytes
+                active_ms = self._work.attempt.now_ms()
+            self._work.live.show("process", json.dumps({"pid": pid, **fields, "active_ms": active_ms}))
             await anyio.sleep(SHOWN_EVERY_S)  # real time, not the engine's clock: resource usage is real as well
 
     async def _drain(self) -> None:
