@@ -10,9 +10,9 @@ from dashboard.user.theme import NAMES, THEMES
 from dashboard.user.typed_paths import expand_path
 from dashboard.views.header import program_line, shell_command
 from dashboard.views.inbox import place_of
-from dashboard.views.measures.needs import needs_person
 from dashboard.views.past import PAST_REFUSAL
 from dashboard.views.words.keyed import fill_keys
+from engine.core.queries.people.needs import needs_person
 
 _NOT_CHECKED = "the engine is still being looked for; press the key again in a moment"
 

@@ -20,12 +20,12 @@ from dashboard.cli.sending import Sending, change, send_and_report, sending_opti
 from dashboard.cli.steps import json_given
 from dashboard.views.drawing.call_lines import diffs_of, plain_lines
 from dashboard.views.inbox import COLUMNS, need_fields, need_row
-from dashboard.views.measures.needs import needs_person
 from dashboard.views.words.amounts import moment
 from dashboard.views.words.filters import Filter
 from dashboard.views.words.subcommands import subcommand_of
 from engine.core import commands
 from engine.core.commands import Command
+from engine.core.queries.people.needs import needs_person
 from engine.core.queries.targets import id_in, name_of
 from engine.core.state import Escalation, State
 from engine.reading.folding import fold_file

@@ -18,13 +18,13 @@ from dashboard.views.drawing.rows import (
 )
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.task import past_facts
-from dashboard.views.measures.needs import needs_person
 from dashboard.views.words.amounts import clock, countdown, elapsed, moment, pluralize
 from dashboard.views.words.filters import parse_partial_filter
 from dashboard.views.words.keyed import fill_keys
 from dashboard.views.words.names import without_title
 from dashboard.views.words.subjects import NeedSubject
 from engine.core.events import CommandApplied, EscalationAnswered
+from engine.core.queries.people.needs import needs_person
 from engine.core.queries.people.questions import similar_questions
 from engine.core.queries.targets import name_of
 from engine.core.records.records import JsonValue

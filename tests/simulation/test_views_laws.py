@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from dashboard.actions.command_line import completions
 from dashboard.views.agents import ORDERS as AGENT_ORDERS
 from dashboard.views.agents import agents
+from dashboard.views.changes.outcomes import rehearse
 from dashboard.views.changes.swaps import candidate_line, describe_work
 from dashboard.views.changes.targets import agent_behind, supervisor_behind, target_of
 from dashboard.views.drawing.rows import Listing
@@ -16,7 +17,6 @@ from dashboard.views.facts.spec_fields import spec_changes
 from dashboard.views.header import banner, left_cells, restart_lines, right_cells
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import make_digest
-from dashboard.views.measures.needs import needs_person
 from dashboard.views.measures.strip import strip
 from dashboard.views.network import Folding, network
 from dashboard.views.runs import runs
@@ -25,9 +25,12 @@ from dashboard.views.tasks import ORDERS as TASK_ORDERS
 from dashboard.views.tasks import tasks
 from dashboard.views.words.names import JournalTexts, Names
 from dashboard.views.words.sentences import sentence
+from engine.core.commands import Answer, Command, Resume, RetryWork
 from engine.core.encoding.codec import encode_state
+from engine.core.queries.people.needs import needs_person
+from engine.core.queries.targets import id_target
 from engine.core.queries.team.replacements import replacements
-from engine.core.state import State
+from engine.core.state import State, TaskStatus
 from tests.chance import worlds
 from tests.depth import examples
 from tests.world import World
@@ -85,6 +88,26 @@ def test_every_view_draws_every_state_and_leaves_it_as_it_was(world: World, need
     completions("swap a", state)
 
     assert encode_state(state) == before
+
+
+@some
+@given(worlds())
+def test_everything_that_needs_a_person_has_an_action_that_is_accepted(world: World) -> None:
+    state = world.state
+    needs = needs_person(state)
+
+    for need in needs:
+        assert rehearse(state, _action_on(state, need), world.now_ms).refusal == "", need
+    for task in state.tasks.values():
+        if task.status is TaskStatus.FAILED and task.id not in needs and not (task.optional or task.tolerated):
+            assert rehearse(state, RetryWork(target=task.id), world.now_ms).refusal
+
+
+def _action_on(state: State, need: str) -> Command:
+    question = state.escalations.get(need)
+    if question is not None:
+        return Answer(escalation=need, answer=question.options[-1], output="as you like")
+    return RetryWork(target=need) if need in state.tasks else Resume(target=id_target(need))
 
 
 @some

@@ -11,7 +11,6 @@ from dashboard.views.facts.agent import now_of_agent
 from dashboard.views.facts.spec_fields import spec_changes
 from dashboard.views.inbox import MEANINGS, WITH_OUTPUT, inbox, question_lines
 from dashboard.views.measures.digest import make_digest
-from dashboard.views.measures.needs import needs_person
 from dashboard.views.words.amounts import clock
 from dashboard.views.words.field_names import FIELDS
 from dashboard.views.words.keyed import fill_keys
@@ -29,6 +28,7 @@ from engine.core.decide.people import escalations
 from engine.core.decide.work import failing
 from engine.core.encoding.codec import encode_state
 from engine.core.events import CommandApplied
+from engine.core.queries.people.needs import needs_person
 from engine.core.records.records import field_names
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec, Escalate

@@ -13,12 +13,12 @@ from dashboard.views.facts.spec_fields import spec_changes
 from dashboard.views.facts.task import waiting_reason
 from dashboard.views.header import banner, engine_cell, engine_time_ms, gone_since_ms
 from dashboard.views.measures.digest import make_digest
-from dashboard.views.measures.needs import needs_person
 from dashboard.views.network import MAX_IDLE_SHOWN, Folding, Measures, network
 from dashboard.views.situation import Situation
 from dashboard.views.words.glyphs import AGENT, RUN, TASK
 from engine.core.commands import Pause, RegisterSpec, Submit, SupervisorSpec, SwapAgent
 from engine.core.errors import Refused
+from engine.core.queries.people.needs import needs_person
 from engine.core.queries.team.replacements import replacements
 from engine.core.signals import AgentUnusable
 from engine.core.specs.spec import Retry
@@ -228,14 +228,14 @@ def test_a_file_in_trouble_is_said_before_anything_else() -> None:
     assert banner(World().state, situation(info(alive=True)), None) is None
 
 
-def test_who_needs_a_person_are_agents_in_error_and_failed_tasks() -> None:
+def test_agents_in_error_need_a_person_and_failures_that_their_asker_has_taken_do_not() -> None:
     world = mapped("scout")
     assert needs_person(world.state) == []
 
     world.fail(next(key for key in world.started if key[0] == task_named(world, "file 0").id))
     world.say(AgentUnusable(agent_id=agent_id(world, "scout"), generation=1, error="gone"))
 
-    assert needs_person(world.state) == [agent_id(world, "scout"), task_named(world, "file 0").id]
+    assert needs_person(world.state) == [agent_id(world, "scout")]
 
 
 def test_specs_are_offered_by_likeness_and_compared_field_by_field() -> None:

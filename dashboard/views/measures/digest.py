@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TypeVar
 
-from dashboard.views.measures.needs import needs_person
 from dashboard.views.measures.queues import waiting_of
+from engine.core.queries.people.needs import needs_person
 from engine.core.queries.team.figures import is_busy
 from engine.core.queries.team.tree import lineage_of
 from engine.core.state import Agent, State, Task, TaskStatus

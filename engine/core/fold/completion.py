@@ -7,6 +7,7 @@ the end of the last member's work until the group ended.
 from engine.core.fold.queues import dequeue, enqueue, is_ready
 from engine.core.fold.slots import mark_changed, wait_for_slot
 from engine.core.fold.timers import TASK_TIMERS, drop_timer, drop_timers
+from engine.core.queries.work.retries import lets_pass
 from engine.core.records.shared import EMPTY, drop
 from engine.core.state import OF_ATTEMPTS, State, Task, TaskStatus
 
@@ -96,14 +97,6 @@ def forget_drain(state: State, agent_id: str) -> None:
     for escalation in list(state.escalations.values()):
         if escalation.kind == "drain" and escalation.subject == agent_id:
             withdraw(state, escalation.id)
-
-
-def lets_pass(task: Task) -> bool:
-    """Return True if dependents of an ended task may start."""
-    status = task.status
-    if status is _FAILED:
-        return task.optional or task.tolerated
-    return status is _DONE or status is _CANCELLED or (status is _SKIPPED and task.optional)
 
 
 def _count(state: State, task: Task) -> None:

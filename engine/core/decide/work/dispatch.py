@@ -17,11 +17,10 @@ from engine.core.queries.team.tree import inherited_option, lineage_of, subtree_
 from engine.core.queries.work.placement import TaskPlace, asker_of, holders_of, home_of, place_for
 from engine.core.queries.work.queues import (
     NAMED_MEMBERS_PREFIX,
-    capability_of,
     is_for_named_members,
     is_shared,
     item_returned,
-    member_names_in,
+    target_in,
     team_for,
     unstartable_items,
 )
@@ -224,18 +223,6 @@ def place_again(state: State, followup: PlaceAgain, ctx: DecisionContext) -> lis
     return events
 
 
-def can_be_placed(state: State, task: Task) -> bool:
-    """Return True if an agent serves the task's capability queue, or another place exists for the task."""
-    queue = state.queues.get(task.queue or "")
-    if queue is None or any(state.agents[agent_id].removing is None for agent_id in queue.agents):
-        return queue is not None
-    try:
-        place_for(state, home_of(state, task), _target(state, queue), asker=None, holders=holders_of(state, task))
-    except NoAgentMatches:
-        return False
-    return True
-
-
 def _unserved_queues(state: State, key: str | None) -> Iterator[Queue]:
     """Yield queues with ready tasks that no able agent serves."""
     keys = state.queues if key is None else (key,)
@@ -243,23 +230,15 @@ def _unserved_queues(state: State, key: str | None) -> Iterator[Queue]:
         if not queue.ready or queue.key.startswith("back:"):
             continue
         # Tasks for named members wait as long as one of them is in the team.
-        if queue.agents and _target(state, queue).startswith(NAMED_MEMBERS_PREFIX):
+        if queue.agents and target_in(state, queue).startswith(NAMED_MEMBERS_PREFIX):
             continue
         if not any(is_able(state, state.agents[agent_id]) for agent_id in queue.agents):
             yield queue
 
 
-def _target(state: State, queue: Queue) -> str:
-    """Return the name or capability that the tasks of a queue asked for."""
-    if queue.key.startswith("agent:"):
-        return state.agents[queue.agents[0]].name
-    names = member_names_in(capability_of(queue.key))
-    return names[0] if len(names) == 1 else capability_of(queue.key)
-
-
 def _reason(state: State, queue: Queue) -> str:
     if queue.key.startswith("able:"):
-        target = _target(state, queue)
+        target = target_in(state, queue)
         if target.startswith(NAMED_MEMBERS_PREFIX):
             return f"none of {target.removeprefix(NAMED_MEMBERS_PREFIX)} exists any more"
         return f"no agent of the team can {target} now"
@@ -282,7 +261,7 @@ def _find_other_place(state: State, task: Task, queue: Queue) -> TaskPlace | Non
     asker = state.agents.get(asker_of(state, task) or "")
     try:
         holders = holders_of(state, task)
-        place = place_for(state, home_of(state, task), _target(state, queue), asker=asker, holders=holders)
+        place = place_for(state, home_of(state, task), target_in(state, queue), asker=asker, holders=holders)
     except NoAgentMatches:
         return None
     return None if place.waits else place

@@ -8,13 +8,13 @@ from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Mint
 from engine.core.errors import Refused
 from engine.core.events import Event, GroupEnded, GroupGrown, GroupPlanned, PlanAsked
-from engine.core.fold.completion import lets_pass
 from engine.core.followups import GrowGroup, PlanGroup
 from engine.core.queries.targets import member_name
 from engine.core.queries.team.participants import Cast, cast_for, members_in, names_in, wants_text
 from engine.core.queries.team.tree import is_cancelled
 from engine.core.queries.work.conversation import members_of_earlier_runs
 from engine.core.queries.work.inputs import input_of
+from engine.core.queries.work.retries import lets_pass
 from engine.core.records.values import StoredValue, TextRef
 from engine.core.state import State, Supervisor, Task, TaskStatus
 from engine.core.strategies.wiring import Growth, Nodes, Verdict, Wiring

@@ -21,9 +21,9 @@ from engine.core.events import (
     TaskFailed,
     TaskSkipped,
 )
-from engine.core.fold.completion import lets_pass
 from engine.core.followups import AfterEnd, AnswerNow, CheckGroup, FinishRun, PlaceAgain, PlanGroup, StartUnblocked
 from engine.core.queries.team.tree import is_cancelled, why_cancelled
+from engine.core.queries.work.retries import lets_pass
 from engine.core.records.records import field_names
 from engine.core.signals import TextRead
 from engine.core.state import Attempt, Run, RunStatus, State, Task, TaskStatus

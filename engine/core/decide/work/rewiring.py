@@ -5,11 +5,11 @@ from engine.core.decide.work.materialize import GraphPlan, materialize, wire
 from engine.core.decisions.outcomes import Mint
 from engine.core.errors import Refused
 from engine.core.events import GroupChange
-from engine.core.fold.completion import lets_pass
 from engine.core.queries.targets import member_with
 from engine.core.queries.team.participants import SYNTHESIS, aggregator_of, cast_for, wants_text
 from engine.core.queries.work.conversation import members_of_earlier_runs
 from engine.core.queries.work.plans import plans_of
+from engine.core.queries.work.retries import lets_pass
 from engine.core.records.records import JsonValue, copy_with, fact
 from engine.core.state import State, Supervisor, Task, TaskStatus
 from engine.core.strategies import is_sparse, settings_for

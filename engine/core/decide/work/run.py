@@ -8,7 +8,6 @@ from engine.core.budgets.enforcement import exhaustion_reason
 from engine.core.commands import Abort, Cancel, Reassign, RetryWork, SetPriority, Submit
 from engine.core.decide.teams.team import check_not_failed
 from engine.core.decide.work.attempts import stop
-from engine.core.decide.work.dispatch import can_be_placed
 from engine.core.decide.work.graphs import plan_group
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Decided, Mint
@@ -23,7 +22,6 @@ from engine.core.events import (
     TaskReassigned,
     TaskReopened,
 )
-from engine.core.fold.completion import lets_pass
 from engine.core.followups import FollowRun, PlanGroup
 from engine.core.queries.targets import (
     find_agent,
@@ -40,6 +38,7 @@ from engine.core.queries.team.participants import cast_for, check_category, memb
 from engine.core.queries.team.tree import is_cancelled, task_subtree
 from engine.core.queries.work.queues import own_queue
 from engine.core.queries.work.reach import tasks_at
+from engine.core.queries.work.retries import reopened_tasks, why_no_retry
 from engine.core.records.records import copy_with
 from engine.core.records.values import TextRef
 from engine.core.specs.options import DEFAULT_PRIORITY
@@ -147,20 +146,10 @@ def retry_work(state: State, command: RetryWork, ctx: DecisionContext) -> Decide
         return Decided(events=[RetryDue(task_id=task.id)], summary=f"retrying {task.id} now")
     if task.status is not TaskStatus.FAILED:
         raise Refused(f"task {task.id} is {task.status.value}; only a failed or backing-off task can be retried")
-    parent = state.tasks.get(task.parent_id or "")
-    reopened = _reopened_tasks(state, task)
-    is_node = task.call_key is None and task.kind == "agent"
-    group = task if task.kind == "group" else parent
-    if group is not None and group.kind == "group" and group.status is TaskStatus.FAILED:
-        raise Refused(f"the team's task {group.id} has failed as a whole; submit the request again instead")
-    if not is_node or parent is None or parent.ended or _has_continued(state, reopened):
-        raise Refused(f"the outcome of task {task.id} was used already; submit the request again instead")
-    if is_cancelled(state, parent):
-        raise Refused(f"task {task.id} is part of what is being cancelled")
-    unserved = [task_id for task_id in reopened if not _is_served(state, task_id)]
-    if unserved:
-        raise Refused(f"every agent that could do task {unserved[0]} was removed; submit the request again instead")
-    event = TaskReopened(task_id=task.id, reopened=reopened)
+    why_not = why_no_retry(state, task)
+    if why_not is not None:
+        raise Refused(why_not)
+    event = TaskReopened(task_id=task.id, reopened=reopened_tasks(state, task))
     return Decided(events=[event], summary=f"retrying {task.id}")
 
 
@@ -176,42 +165,6 @@ def _request_of(summary: RunSummary) -> Submit:
     """Rebuild the request of a run from its summary, for previews; an engine passes the recorded one as `ctx.again`."""
     request = summary.title if isinstance(summary.request, TextRef) else summary.request
     return Submit(request=request, supervisor=id_target(summary.supervisor_id), conversation=summary.conversation)
-
-
-def _is_served(state: State, task_id: str) -> bool:
-    """Return True if an agent, or the team of a group, can take the task; a draining agent still takes its own."""
-    if state.tasks[task_id].kind != "agent":
-        return state.tasks[task_id].kind != "group" or state.tasks[task_id].worker_id in state.supervisors
-    queue = state.queues.get(state.tasks[task_id].queue or "")
-    if queue is None or not queue.key.startswith("agent:"):
-        return can_be_placed(state, state.tasks[task_id])
-    return any(state.agents[agent_id].removing in (None, "drain") for agent_id in queue.agents)
-
-
-def _has_continued(state: State, reopened: list[str]) -> bool:
-    """Return True if a dependent of one of these tasks has begun."""
-    after = {following for task_id in reopened for following in state.tasks[task_id].before}.difference(reopened)
-    return any(state.tasks[task_id].started_ms is not None for task_id in after)
-
-
-def _reopened_tasks(state: State, task: Task) -> list[str]:
-    """Return the task, and the dependents skipped because of it alone: another failure would skip them again."""
-    task_ids = [task.id]
-    front = list(task.before)
-    while front:
-        following = state.tasks[front.pop(0)]
-        if following.status is not TaskStatus.SKIPPED or following.passed_by or following.optional:
-            continue
-        if following.id not in task_ids and all(
-            before_id in task_ids or _lets_begin(state.tasks[before_id]) for before_id in following.after
-        ):
-            task_ids.append(following.id)
-            front.extend(following.before)
-    return task_ids
-
-
-def _lets_begin(before: Task) -> bool:
-    return not before.ended or before.passed_by or lets_pass(before)
 
 
 def find_open_runs(state: State, references: Sequence[str], ctx: DecisionContext) -> list[str]:

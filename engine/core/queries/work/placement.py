@@ -69,6 +69,20 @@ def place_for(
     raise NoAgentMatches(target, nearest(target, sorted((skills | names) - {target})))
 
 
+def can_be_placed(state: State, task: Task) -> bool:
+    """Return True if an agent serves the task's capability queue, or another place exists for the task."""
+    queue = state.queues.get(task.queue or "")
+    if queue is None or any(state.agents[agent_id].removing is None for agent_id in queue.agents):
+        return queue is not None
+    try:
+        place_for(
+            state, home_of(state, task), queues.target_in(state, queue), asker=None, holders=holders_of(state, task)
+        )
+    except NoAgentMatches:
+        return False
+    return True
+
+
 def _place_in_ring(
     state: State, ring: Ring, asker: Agent | None, target: str, holders: Collection[str], *, must_be_able: bool
 ) -> TaskPlace | None:

@@ -145,3 +145,11 @@ def item_returned(state: State, item: Task, at_ms: int) -> ItemReturned:
         queue=item.came_from or "",
         dropped=[descendant.id for descendant in task_subtree(state, item)[1:]],
     )
+
+
+def target_in(state: State, queue: Queue) -> str:
+    """Return the name or capability that the tasks of a queue asked for."""
+    if queue.key.startswith("agent:"):
+        return state.agents[queue.agents[0]].name
+    names = member_names_in(capability_of(queue.key))
+    return names[0] if len(names) == 1 else capability_of(queue.key)
