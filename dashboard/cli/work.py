@@ -4,6 +4,7 @@ Rule: nothing is changed here. Each subcommand builds one command; `change` send
 """
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import click
@@ -14,14 +15,16 @@ from dashboard.cli.lists import read_team
 from dashboard.cli.printing.filtering import check_filter, filter_option
 from dashboard.cli.printing.items import fields_of
 from dashboard.cli.printing.listings import make_table
-from dashboard.cli.printing.output import DONE, TextTable, emit, is_interactive, say
+from dashboard.cli.printing.output import DONE, TextTable, emit, fail, is_interactive, say
 from dashboard.cli.printing.times import seconds
 from dashboard.cli.sending import Sending, change, send_and_report, sending_options
 from dashboard.cli.steps import json_given
 from dashboard.views.drawing.call_lines import diffs_of, plain_lines
 from dashboard.views.inbox import COLUMNS, need_fields, need_row
 from dashboard.views.words.amounts import moment
+from dashboard.views.words.answers import grant_limits
 from dashboard.views.words.filters import Filter
+from dashboard.views.words.parsers import Mistyped, parse_amount
 from dashboard.views.words.subcommands import subcommand_of
 from engine.core import commands
 from engine.core.commands import Command
@@ -140,11 +143,36 @@ def _describe_trouble(state: State, key: str) -> str:
 @click.option("--output", metavar="TEXT", help="With 'use': the output that stands for the work.")
 @click.option("--output-json", metavar="JSON", help="The same, as a JSON value.")
 @click.option("--all-alike", is_flag=True, help="Answer all that are about the same tool, or in the same words.")
-def answer(questions: str, answer: str, *, output: str | None, output_json: str | None, all_alike: bool) -> Command:
-    """Answer QUESTIONS, by id or that of the task that waits, several with commas; 'quarterdeck inbox' lists them."""
-    value = output if output_json is None else json_given(output_json, "a text goes to --output")
+@click.option("--for", "lasting", metavar="task|run|TIME", help="With allow_always: for its task, its run, or 10m.")
+@click.option("--where", multiple=True, metavar="ARGUMENT", help="With allow_always: only for this argument's value.")
+@click.option("--amount", metavar="NUMBER", help="With continue: what the budget is raised by, in its unit.")
+def answer(questions: str, answer: str, **options: Any) -> Command:
+    """Answer QUESTIONS, by id or that of the task that waits, several with commas; 'quarterdeck inbox' lists them.
+
+    A question that takes a text: quarterdeck answer e1 reply --output TEXT.
+    """
+    output_json, lasting, amount = options["output_json"], options["lasting"], options["amount"]
+    value = options["output"] if output_json is None else json_given(output_json, "a text goes to --output")
     first, *others = questions.split(",")
-    return commands.Answer(escalation=first, answer=answer, output=value, also=others, alike=all_alike)
+    is_time = lasting not in (None, "task", "run", "always")
+    return commands.Answer(
+        escalation=first,
+        answer=answer,
+        output=value,
+        also=others,
+        alike=options["all_alike"],
+        amount=None if amount is None else _amount(amount),
+        minutes=seconds(lasting, "time of a permission") / 60 if is_time else None,
+        scope="until" if is_time else lasting,
+        where=list(options["where"]),
+    )
+
+
+def _amount(text: str) -> Decimal:
+    try:
+        return parse_amount(text)
+    except Mistyped:
+        fail("usage", f"{text!r} is not an amount", "write a number in the unit of the budget: 2, $0.50, 50k, 10m")
 
 
 @click.command("grants")
@@ -159,7 +187,11 @@ def grants(ctx: click.Context, revoke: str | None) -> int:
         state, now_ms = look.state, look.now_ms
     grants = list(state.grants.values())
     items = [
-        {**fields_of(grant, "id agent_id generation tool allows given_ms"), "agent": name_of(state, grant.agent_id)}
+        {
+            **fields_of(grant, "id agent_id generation tool allows given_ms scope scope_id until_ms"),
+            "where": {**grant.where},
+            "agent": name_of(state, grant.agent_id),
+        }
         for grant in grants
     ]
 
@@ -170,11 +202,12 @@ def grants(ctx: click.Context, revoke: str | None) -> int:
                 f"{name_of(state, grant.agent_id)} g{grant.generation}",
                 grant.tool,
                 "allowed" if grant.allows else "rejected",
+                grant_limits(grant).strip() or "all calls of this generation",
                 moment(grant.given_ms, now_ms),
             )
             for grant in grants
         ]
-        return TextTable(("ID", "AGENT", "TOOL", "CALLS ARE", "SINCE"), rows, empty="nothing is granted")
+        return TextTable(("ID", "AGENT", "TOOL", "CALLS ARE", "FOR", "SINCE"), rows, empty="nothing is granted")
 
     emit(ctx, "grants", look.body(items), grant_table)
     return DONE

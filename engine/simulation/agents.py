@@ -229,13 +229,15 @@ async def _ask_person(scene: Scene) -> None:
 async def _send_if_allowed(scene: Scene) -> None:
     """Ask whether a tool may be called."""
     tool = scene.draw.choice(["send", "delete"])
+    # The same in each attempt of a task: other arguments are another call.
+    arguments: dict[str, JsonValue] = {"to": "ab"[int(scene.work.effect.task_id[1:]) % 2]}
     try:
         with scene.world.open_question(scene.work):
-            await scene.work.questions.approve(tool, ["it"], "always", due_s=scene.draw.choice([None, 900.0]))
+            await scene.work.questions.approve(tool, arguments, "always", due_s=scene.draw.choice([None, 900.0]))
     except ToolRejected:
-        scene.world.check_decision(scene.work, tool, allows=False)
+        scene.world.check_decision(scene.work, tool, arguments, allows=False)
     else:
-        scene.world.check_decision(scene.work, tool, allows=True)
+        scene.world.check_decision(scene.work, tool, arguments, allows=True)
 
 
 def _spend(scene: Scene) -> None:

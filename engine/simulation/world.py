@@ -1,5 +1,6 @@
 """The shared context of one history: its agents act on it, faults change it, laws check it."""
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from random import Random
@@ -228,7 +229,7 @@ class World:
         if messages[: len(expected_messages)] != expected_messages:
             self._report("no_message_is_lost_or_heard_twice", f"{job.id} heard {messages}, of {expected_messages}")
 
-    def check_decision(self, work: Work, tool: str, *, allows: bool) -> None:
+    def check_decision(self, work: Work, tool: str, arguments: dict[str, JsonValue], *, allows: bool) -> None:
         """Check that a tool is allowed or rejected only if a person, or the question's deadline, has said so."""
         job = self.ledger.work.jobs.get(work.effect.task_id)
         effect = work.effect
@@ -236,8 +237,14 @@ class World:
             return
         answer, decision = ("allow_", "allowed") if allows else ("reject_", "rejected")
         is_answered = any(str(step).startswith(answer) for step in job.steps.values())
-        grants = self.ledger.team.grants.values()
-        if not is_answered and (effect.agent_id, effect.generation, tool, allows) not in grants:
+        is_granted = any(
+            (grant.agent_id, grant.generation, grant.tool, grant.allows)
+            == (effect.agent_id, effect.generation, tool, allows)
+            and (grant.limit in (None, job.id, job.run_id) or isinstance(grant.limit, int))
+            and all(json.dumps(arguments.get(name)) == text for name, text in grant.where)
+            for grant in self.ledger.team.grants.values()
+        )
+        if not is_answered and not is_granted:
             self._report("an_answer_is_what_was_said", f"{job.id}: {tool} is {decision}")
 
     def report_early_effect(self, details: str) -> None:

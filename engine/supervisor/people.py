@@ -5,7 +5,8 @@ from copy import deepcopy
 
 from engine.core.commands import Abort, Answer, RevokeGrant, Steer, Target, Undo
 from engine.core.records.records import Json
-from engine.core.state import Escalation, Grant
+from engine.core.state import Escalation, Grant, GrantScope
+from engine.core.validation.bounds import Amount
 from engine.errors import HostStopped
 from engine.host.pending_commands import Applied
 from engine.runtimes.values import json_value
@@ -36,7 +37,17 @@ class People(SupervisorNode):
                 return self.questions[0]
 
     async def answer(
-        self, question: Target, answer: str, output: Json = None, *, also: Sequence[Target] = (), alike: bool = False
+        self,
+        question: Target,
+        answer: str,
+        output: Json = None,
+        *,
+        also: Sequence[Target] = (),
+        alike: bool = False,
+        amount: Amount | None = None,
+        minutes: float | None = None,
+        scope: GrantScope | None = None,
+        where: Sequence[str] = (),
     ) -> Applied:
         """Answer an open question.
 
@@ -46,13 +57,28 @@ class People(SupervisorNode):
             output: With `use`, the output of the task; with `reply`, the text for the agent.
             also: Further questions to give the same answer.
             alike: Also answer all questions of the same kind about the same tool, or with the same words.
+            amount: With `continue`, how much a budget is raised by, in its unit: attempts, seconds, tokens or USD.
+            minutes: With `allow_always` and `reject_always`, how long it holds.
+            scope: With these, what it holds for: `task`, `run`, `until` (with `minutes`) or `always`, the default.
+            where: With these, names of arguments: it holds only for calls with the same values of them.
 
         Raises:
-            CommandRefusedError: If there is no such question, or the answer is not one of its options.
+            CommandRefusedError: If there is no such question, the answer is not one of its options, or it has no
+                such argument.
         """
         value = json_value(output)
         return await self._engine.order(
-            lambda: Answer(escalation=question, answer=answer, output=value, also=list(also), alike=alike)
+            lambda: Answer(
+                escalation=question,
+                answer=answer,
+                output=value,
+                also=list(also),
+                alike=alike,
+                amount=amount,
+                minutes=minutes,
+                scope=scope or ("until" if minutes is not None else None),
+                where=list(where),
+            )
         )
 
     @property

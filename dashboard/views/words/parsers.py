@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import NamedTuple
 
 from dashboard.views.drawing.rows import Cell
@@ -58,6 +59,23 @@ def parse_duration_s(text: str) -> float | None:
     if duration is None:
         raise Mistyped(f"{text.strip()!r} is not a duration; write 90s, 5m, 2h, or none")
     return float(duration[1]) * _UNITS_S[duration[2]]
+
+
+_AMOUNT = re.compile(r"\$?\s*(\d[\d,]{0,15}(?:\.\d{1,6})?)\s*([kMsmhd]?)")
+_FACTORS = {**_UNITS_S, "k": 1_000, "M": 1_000_000}
+
+
+def parse_amount(text: str) -> Decimal:
+    """Parse an amount of a budget in its unit: `2`, `$0.50`, `50k` tokens, `10m` of work.
+
+    Raises:
+        Mistyped: If it is none, or 0.
+    """
+    amount = _AMOUNT.fullmatch(text.strip())
+    number = Decimal(0) if amount is None else Decimal(amount[1].replace(",", "")) * _FACTORS[amount[2]]
+    if not number:
+        raise Mistyped(f"{text.strip()!r} is not an amount; write 2, $0.50, 50k, or 10m of work")
+    return number
 
 
 _CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?")

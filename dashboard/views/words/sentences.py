@@ -13,6 +13,7 @@ import msgspec
 
 from dashboard.views.facts.steps import EMPTY_INPUTS, calls_in
 from dashboard.views.words.amounts import amount, duration, pluralize, spent_text
+from dashboard.views.words.answers import grant_limits
 from dashboard.views.words.field_names import field_label
 from dashboard.views.words.names import Names, short_id, without_title
 from engine.core import events as on
@@ -157,7 +158,11 @@ def _describe_steer(fields: _SentenceFields, event: on.Steered) -> str:
 
 
 def _describe_grant(fields: _SentenceFields, event: on.GrantGiven) -> str:
-    return f"{fields.agent_id} {'calls' if event.allows else 'is refused'} {event.tool} without asking from now on"
+    verb = "calls" if event.allows else "is refused"
+    return f"{fields.agent_id} {verb} {event.tool} without asking{grant_limits(event) or ' from now on'}"
+
+
+_GRANT_ENDS = {"person": "", "time": ": the time of the permission has passed", "ended": ": what it was for has ended"}
 
 
 def _describe_answered(fields: _SentenceFields, event: on.EscalationAnswered) -> str:
@@ -363,7 +368,10 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     on.EscalationAnswered: (_describe_answered, ""),
     on.Steered: (_describe_steer, "strong"),
     on.GrantGiven: (_describe_grant, ""),
-    on.GrantRevoked: ("a person is asked again when {agent_id} calls {tool}", ""),
+    on.GrantRevoked: (
+        lambda t, e: f"a person is asked again when {t.agent_id} calls {e.tool}{_GRANT_ENDS[e.why]}",
+        "",
+    ),
     on.QuestionWithdrawn: ("{agent_id} waits for no answer to {escalation_id} any more", "muted"),
     # Failures: failover, decisions of a person, circuits and restarts.
     on.TaskFailedOver: ("{task_id} went to {to_id}: {reason}", "draining"),

@@ -204,6 +204,14 @@ def _answer(args: Args) -> list[str]:
     questions = [_text(args.get("escalation", "")), *map(_text, also if isinstance(also, list) else ())]
     output = args.get("output")
     options = ["--all-alike"] if args.get("alike") else []
+    options += [] if args.get("amount") is None else ["--amount", _text(args["amount"])]
+    minutes, scope, where = args.get("minutes"), args.get("scope"), args.get("where")
+    if isinstance(minutes, int | float):
+        options += ["--for", f"{minutes:g}m"]
+    elif scope is not None:
+        options += ["--for", _text(scope)]
+    for name in where if isinstance(where, list) else ():
+        options += ["--where", _text(name)]
     if output is not None:
         options = ["--output" if isinstance(output, str) else "--output-json", _text(output), *options]
     return _line("answer", [",".join(questions), _text(args.get("answer", ""))], options)

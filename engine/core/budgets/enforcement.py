@@ -278,9 +278,13 @@ def on_budget_answered(state: State, event: EscalationAnswered, ctx: DecisionCon
     # `budget.limit` includes earlier grants. The original amount is granted again, as often as needed to exceed the
     # spending.
     times = 1 + (ledger.granted.get(budget.name, 0) if ledger is not None else 0)
-    once = budget.limit / times
-    granted = max(times, int((budget.spent + _needs(state, subject, budget)) // once))
-    return [extended_event(subject, budget, granted, once * (1 + granted))]
+    raised = ledger.raised.get(budget.name, _NOTHING) if ledger is not None else _NOTHING
+    if event.amount is not None:
+        raise_to = budget.limit + event.amount
+        return [extended_event(subject, budget, times - 1, raise_to, raised=raised + event.amount)]
+    once = (budget.limit - raised) / times
+    granted = max(times, int((budget.spent - raised + _needs(state, subject, budget)) // once))
+    return [extended_event(subject, budget, granted, once * (1 + granted) + raised, raised=raised)]
 
 
 def _was_raised(budget: Budget, question: Escalation | EscalationAnswered) -> bool:
@@ -446,7 +450,9 @@ def end_set_aside(
     return [attempt_event(AttemptSetAside, attempt, signal)]
 
 
-def extended_event(subject: Subject, budget: Budget | None, granted: int, limit: Decimal | None) -> BudgetExtended:
+def extended_event(
+    subject: Subject, budget: Budget | None, granted: int, limit: Decimal | None, *, raised: Decimal = _NOTHING
+) -> BudgetExtended:
     """Return the event that resumes work with remaining budget; without `budget` because the limits have changed."""
     return BudgetExtended(
         subject=subject.id,
@@ -454,4 +460,5 @@ def extended_event(subject: Subject, budget: Budget | None, granted: int, limit:
         amount=None if budget is None else budget.name,
         granted=granted,
         limit=limit,
+        raised=raised,
     )

@@ -10,7 +10,7 @@ from engine.core.records.records import JsonValue, fact
 from engine.core.specs.failure_policies import Chain
 from engine.core.specs.limits import Limits
 from engine.core.specs.spec import Aggregation
-from engine.core.validation.bounds import Label, Message, Name, Priority, Seconds
+from engine.core.validation.bounds import Amount, Label, Message, Minutes, Name, Priority, Seconds
 
 
 @fact
@@ -79,6 +79,14 @@ class Answer(CommandBase):
     """Further questions that get the same answer; all are answered or none."""
     alike: bool = False
     """Also answer all questions of the same kind that are about the same tool or have the same text."""
+    amount: Amount | None = None
+    """With `continue`: how much a budget is raised by, in its unit: attempts, seconds, tokens, USD."""
+    minutes: Minutes | None = None
+    """With `allow_always` and `reject_always`: for how long, in minutes."""
+    scope: Literal["task", "run", "until", "always"] | None = None
+    """With `allow_always` and `reject_always`: for this task, this run, the minutes given, or always, the default."""
+    where: list[Label] = field(default_factory=list)
+    """With `allow_always` and `reject_always`: names of arguments; only for calls with the same values of these."""
 
 
 @fact

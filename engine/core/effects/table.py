@@ -347,6 +347,10 @@ def _references_trusted(state: State, event: events.ReferencesTrusted) -> list[E
     return [effects.DropRuntimes(specs=[*specs]), *map(_check_code, agents)] if specs else []
 
 
+def _grant_given(state: State, event: events.GrantGiven) -> list[Effect]:
+    return _timers(state, event.grant_id, "grant")
+
+
 def _circuit_opened(state: State, event: events.CircuitOpened) -> list[Effect]:
     return [effects.StartTimer(timer_id=timer_id("circuit", event.agent_id), due_ms=event.due_ms)]
 

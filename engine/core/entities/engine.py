@@ -1,11 +1,13 @@
 """Entities of the engine: timers, questions, grants, ledgers of budgets, outcomes of commands."""
 
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from msgspec import field
 
 from engine.core.records.records import JsonValue, entity
+from engine.core.records.shared import EMPTY
 
 
 @entity
@@ -54,9 +56,13 @@ class Escalation:
     """While its run is paused: the remaining time until the default answer; `due_ms` is None then."""
 
 
+GrantScope: TypeAlias = Literal["task", "run", "until", "always"]
+"""What a grant holds for: a task, a run, until a time, or as long as its generation of the agent."""
+
+
 @entity
 class Grant:
-    """A person's answer for all calls of a tool by one generation of an agent."""
+    """A person's answer for further calls of a tool by one generation of an agent."""
 
     id: str
     agent_id: str
@@ -65,6 +71,13 @@ class Grant:
     allows: bool
     """False if the calls are rejected without asking."""
     given_ms: int
+    scope: GrantScope = "always"
+    scope_id: str | None = None
+    """Id of the task or the run that it holds for."""
+    until_ms: int | None = None
+    """When it ends, UTC milliseconds."""
+    where: Mapping[str, str] = EMPTY
+    """It holds for calls with these arguments alone: JSON texts by name."""
 
 
 @entity
@@ -79,6 +92,8 @@ class Ledger:
     """How many times the original limit was granted again, by name of the amount."""
     needs: dict[str, Decimal] = field(default_factory=dict)
     """Estimated need of the model call that exceeded the budget, by name of the amount."""
+    raised: dict[str, Decimal] = field(default_factory=dict)
+    """What was added to the limit besides, in its unit, by name of the amount."""
 
 
 @entity

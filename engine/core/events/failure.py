@@ -1,5 +1,6 @@
 """Failures: policies applied, circuits, restarts, questions to a person, tool calls in doubt."""
 
+from decimal import Decimal
 from typing import Literal
 
 from msgspec import field
@@ -127,6 +128,13 @@ class EscalationAnswered(Event):
     """Whose answer: `person`, or `default` if nobody answered in time."""
     detail: dict[str, JsonValue] = field(default_factory=dict)
     """The detail of the question."""
+    scope: Literal["task", "run", "until", "always"] | None = None
+    """With `allow_always` and `reject_always`: what the answer holds for; None is always."""
+    minutes: float | None = None
+    where: list[str] = field(default_factory=list)
+    """The names of the arguments whose values it holds for."""
+    amount: Decimal | None = None
+    """With `continue`: what a budget is raised by, in its unit; None grants the original limit again."""
 
 
 @fact

@@ -134,6 +134,8 @@ class BudgetExtended(BudgetEvent):
     """How often the original limit was granted again, in all."""
     limit: Decimal | None
     """The limit that holds now."""
+    raised: Decimal = Decimal(0)
+    """What a person has added to the limit besides, in all."""
 
 
 @fact

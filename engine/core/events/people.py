@@ -1,5 +1,9 @@
 """Events of people besides answers: messages to running work, and standing permissions for tools."""
 
+from typing import Literal
+
+from msgspec import field
+
 from engine.core.events.base import Event
 from engine.core.records.records import fact
 
@@ -19,7 +23,7 @@ class Steered(Event):
 
 @fact
 class GrantGiven(Event):
-    """A person decided all future calls of a tool by an agent, so that no more questions are asked about them."""
+    """A person decided further calls of a tool by an agent, so that no more questions are asked about them."""
 
     grant_id: str
     agent_id: str
@@ -28,12 +32,21 @@ class GrantGiven(Event):
     tool: str
     allows: bool = True
     """False rejects the calls."""
+    scope: Literal["task", "run", "until", "always"] = "always"
+    scope_id: str | None = None
+    """The task or run that it holds for."""
+    until_ms: int | None = None
+    """When it ends, UTC milliseconds."""
+    where: dict[str, str] = field(default_factory=dict)
+    """It holds for calls with these arguments alone: JSON texts by name."""
 
 
 @fact
 class GrantRevoked(Event):
-    """A standing permission was revoked: a person is asked again about calls of the tool."""
+    """A standing permission ended: a person is asked again about calls of the tool."""
 
     grant_id: str
     agent_id: str
     tool: str
+    why: Literal["person", "time", "ended"] = "person"
+    """A person revoked it, its time has passed, or its task or run has ended."""

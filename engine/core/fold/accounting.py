@@ -287,7 +287,10 @@ def _budget_extended(state: State, event: events.BudgetExtended) -> None:
         state.ledgers[event.subject].needs.clear()
     if event.amount is not None:
         ledger = _ledger(state, event.subject)
-        ledger.granted[event.amount] = event.granted
+        if event.granted:
+            ledger.granted[event.amount] = event.granted
+        if event.raised:
+            ledger.raised[event.amount] = event.raised
         # The larger budget gets its own warning.
         if event.amount in ledger.warned:
             ledger.warned.remove(event.amount)

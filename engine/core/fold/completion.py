@@ -82,6 +82,7 @@ def forget_grants(state: State, agent_id: str) -> None:
     """Drop the grants of an agent, which belong to a generation that is gone."""
     for grant in [grant for grant in state.grants.values() if grant.agent_id == agent_id]:
         del state.grants[grant.id]
+        drop_timer(state, "grant", grant.id)
 
 
 def reset_policies(task: Task) -> None:

@@ -81,7 +81,9 @@ def _escalation_answered(state: State, event: events.EscalationAnswered) -> None
     withdraw(state, event.escalation_id)
     task = state.tasks.get(event.subject)
     if task is not None and event.kind in OF_ATTEMPTS:
-        answer, path = (event.answer, "answer") if event.output is None else (event.output, "output")
+        # Code of others acts on the answer by itself: of one that holds for a while it learns only about this call.
+        choice = event.answer.replace("_always", "_once") if event.scope or event.where else event.answer
+        answer, path = (choice, "answer") if event.output is None else (event.output, "output")
         task.steps = put(task.steps, str(event.detail["key"]), stored_value(answer, state.seq, path))
     elif task is not None and event.answer == "use":
         task.output = stored_value(event.output, state.seq, "output")

@@ -1,9 +1,10 @@
 """Fold: messages to tasks, and grants for tools."""
 
 from engine.core.events import GrantGiven, GrantRevoked, Steered
-from engine.core.fold.timers import note_id
+from engine.core.fold.timers import drop_timer, note_id, set_timer
+from engine.core.queries.people.grants import grant_from
 from engine.core.records.shared import put
-from engine.core.state import Grant, State
+from engine.core.state import State
 
 
 def _steered(state: State, event: Steered) -> None:
@@ -15,15 +16,11 @@ def _steered(state: State, event: Steered) -> None:
 
 def _grant_given(state: State, event: GrantGiven) -> None:
     note_id(state, event.grant_id)
-    state.grants[event.grant_id] = Grant(
-        id=event.grant_id,
-        agent_id=event.agent_id,
-        generation=event.generation,
-        tool=event.tool,
-        allows=event.allows,
-        given_ms=event.at_ms,
-    )
+    state.grants[event.grant_id] = grant_from(event, event.at_ms)
+    if event.until_ms is not None:
+        set_timer(state, "grant", event.grant_id, event.until_ms)
 
 
 def _grant_revoked(state: State, event: GrantRevoked) -> None:
     del state.grants[event.grant_id]
+    drop_timer(state, "grant", event.grant_id)

@@ -110,15 +110,20 @@ def questions_have_waiting_subjects(state: State) -> Iterator[str]:
 
 
 def grants_match_current_generations(state: State) -> Iterator[str]:
-    """A grant is for the current generation of its agent, and there is one for each tool."""
-    seen_grants: set[tuple[str, str]] = set()
+    """A grant is for the current generation of its agent, for work that is open, and no two are alike."""
+    seen_grants: set[tuple[object, ...]] = set()
     for grant in state.grants.values():
         agent = state.agents.get(grant.agent_id)
         if agent is None or agent.generation != grant.generation:
             yield f"{grant.id} is for g{grant.generation} of {grant.agent_id}, which is gone"
-        if (grant.agent_id, grant.tool) in seen_grants:
+        scope_key = (grant.scope, grant.scope_id, grant.until_ms, *sorted(grant.where.items()))
+        if (grant.agent_id, grant.tool, *scope_key) in seen_grants:
             yield f"{grant.id} is the second for {grant.tool} of {grant.agent_id}"
-        seen_grants.add((grant.agent_id, grant.tool))
+        seen_grants.add((grant.agent_id, grant.tool, *scope_key))
+        if grant.scope_id is not None and grant.scope_id not in state.tasks and grant.scope_id not in state.runs:
+            yield f"{grant.id} is for {grant.scope_id}, which is gone"
+        if (grant.until_ms is not None) != (f"grant:{grant.id}" in state.timers):
+            yield f"{grant.id} ends at {grant.until_ms}, which does not fit its timer"
 
 
 def _waits_for(state: State, question: Escalation) -> bool:
@@ -159,7 +164,7 @@ def held_subjects_have_a_question(state: State) -> Iterator[str]:
         if member.held and member.exhausted is None:
             yield f"{member.id} is held and has spent no budget"
     for key, ledger in state.ledgers.items():
-        named = {*ledger.warned, *ledger.granted, *ledger.needs}
+        named = {*ledger.warned, *ledger.granted, *ledger.raised, *ledger.needs}
         if key != ledger.id or subject_with(state, key) is None or not named.issubset(AMOUNTS):
             yield f"the ledger of {key!a} has no owner"
         if any(times < 1 for times in ledger.granted.values()):
@@ -193,6 +198,8 @@ def _is_waited_for(state: State, timer: Timer) -> bool:
         return work is not None
     if timer.kind == "escalation":
         return timer.subject in state.escalations
+    if timer.kind == "grant":
+        return timer.subject in state.grants
     return timer.subject in state.agents
 
 

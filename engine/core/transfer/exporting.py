@@ -109,7 +109,7 @@ def _tidy(state: State, paused: set[str]) -> None:
             task.attempts, task.started_ms = 0, None
     for timer in list(state.timers.values()):
         timer.due_ms = max(0, timer.due_ms - state.at_ms)
-        if timer.kind == "pool":  # idle time starts again at the import
+        if timer.kind in ("pool", "grant"):  # idle time starts again at the import; grants stay here
             del state.timers[timer.id]
     for question in state.escalations.values():
         if question.left_ms is not None:  # its run is paused, at the latest by `end_attempts`

@@ -50,6 +50,12 @@ if TYPE_CHECKING:  # what a program may give; records hold decimals
     Dollars: TypeAlias = Decimal | float | str
 else:
     Dollars = Annotated[Decimal, Within(ge=Decimal("0.000001"), le=10**9)]
+if TYPE_CHECKING:
+    Amount: TypeAlias = Decimal | float | str
+else:
+    Amount = Annotated[Decimal, Within(ge=Decimal("0.000001"), le=10**12)]
+"""In the unit of what is limited: attempts, seconds, tokens or USD."""
+Minutes: TypeAlias = Annotated[float, Within(gt=0, le=MAX_DURATION_S // 60)]
 Rows: TypeAlias = Annotated[int, Within(ge=0, le=10**12)]
 Depth: TypeAlias = Annotated[int, Within(ge=1, le=64)]
 Remark: TypeAlias = Annotated[str, Within(min_length=1, max_length=10_000)]

@@ -15,8 +15,8 @@ from engine.core.decide.people.asking import (
     APPROVE,
     REJECT_ALWAYS,
     REJECT_ONCE,
-    find_grant,
 )
+from engine.core.queries.people.grants import AskedCall, find_grant
 from engine.core.records.records import JsonValue
 from engine.core.records.values import StoredValue, as_text, preview
 from engine.core.signals import AskGivenUp, PersonAsked, PersonKind
@@ -152,24 +152,27 @@ class AttemptQuestions:
         task = self._attempt.state.tasks.get(self._effect.task_id)
         return task is not None and (key in task.asks or key in task.steps)
 
-    async def find_grant(self, tool: str) -> bool | None:
-        """Return the standing permission for `tool` of this generation of the agent; None if there is none.
+    async def find_grant(self, tool: str, arguments: JsonValue) -> bool | None:
+        """Return the standing permission for a call by this generation of the agent; None if there is none.
 
         It is on disk: a permission that is lost with the engine was never given.
 
         Raises:
             AttemptInterrupted: If the engine stops first.
         """
-        grant = self._grant(tool)
+        grant = self._grant(tool, arguments)
         while grant is not None:
             await self._attempt.wait_state_written()
-            checked_grant, grant = grant, self._grant(tool)  # it may have been revoked meanwhile, and another one given
+            checked_grant = grant
+            grant = self._grant(tool, arguments)  # it may have ended meanwhile, and another one been given
             if grant is not None and grant.id == checked_grant.id:
                 return grant.allows
         return None
 
-    def _grant(self, tool: str) -> Grant | None:
-        return find_grant(self._attempt.state, self._effect.agent_id, self._effect.generation, tool)
+    def _grant(self, tool: str, arguments: JsonValue) -> Grant | None:
+        attempt, effect = self._attempt, self._effect
+        call = AskedCall(effect.agent_id, effect.generation, tool, effect.task_id, effect.run_id, arguments)
+        return find_grant(attempt.state, call, attempt.now_ms())
 
     async def approve(
         self,
@@ -200,7 +203,7 @@ class AttemptQuestions:
             return
         if rule != "always" and is_exact and not await requires_approval(rule, arguments):
             return
-        is_allowed = await self.find_grant(tool)
+        is_allowed = await self.find_grant(tool, arguments)
         if is_allowed is None:
             try:
                 shown_args, has_secret = shown_whole(arguments)

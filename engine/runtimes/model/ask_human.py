@@ -38,4 +38,5 @@ class AskHuman(BuiltinTool):
             question_fields = checked_question(question, options, default, due_s)
         except ValueError as wrong:
             raise CallRefused(str(wrong).removeprefix("ctx.ask: ")) from wrong
-        return CallResult(await self._work.questions.ask(key, **question_fields))
+        # A model reads any text: a person may write one instead of the options that it has thought of.
+        return CallResult(await self._work.questions.ask(key, **question_fields, detail={"free_text": True}))

@@ -156,7 +156,9 @@ class AcpRequests:
         work, tool = self._work, str(detail["tool"])
         key = work.attempt.key(PERMISSION, [question, list(options), detail])
         try:
-            granted = None if tool in RUNS_PROGRAMS else await work.questions.find_grant(tool)
+            # A secret is not shown, so a grant for certain arguments cannot be compared with it.
+            arguments = detail.get("arguments") if ALLOW_ALWAYS in options else None
+            granted = None if tool in RUNS_PROGRAMS else await work.questions.find_grant(tool, arguments)
             if granted is not None:
                 return ALLOW_ONCE if granted else REJECT_ONCE
             return await work.questions.ask(key, question, options, kind="permission", detail=detail)

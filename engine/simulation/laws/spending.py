@@ -229,7 +229,8 @@ def budgets(
         limits = sorted(Decimal(str(value)) for value in values if value is not None)
         times = 1 + ledger.spending.granted.get((spender.id, amount), 0)
         for limit in limits if every else limits[:1]:
-            yield amount, _sum_spent(ledger, spender.id, amount), limit * times
+            raised = ledger.spending.raised.get((spender.id, amount), Decimal(0))
+            yield amount, _sum_spent(ledger, spender.id, amount), limit * times + raised
 
 
 def _sum_spent(ledger: ShadowLedger, owner: str, amount: Amount) -> Decimal:

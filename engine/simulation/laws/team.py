@@ -204,7 +204,15 @@ def the_team_is_what_events_say(ledger: ShadowLedger) -> str | None:
 def grants_are_what_people_said(ledger: ShadowLedger) -> str | None:
     """A permission of a tool holds until it is revoked or the generation of the agent ends, and no longer."""
     grants = {
-        grant.id: (grant.agent_id, grant.generation, grant.tool, grant.allows) for grant in ledger.state.grants.values()
+        grant.id: (
+            grant.agent_id,
+            grant.generation,
+            grant.tool,
+            grant.allows,
+            grant.scope_id if grant.until_ms is None else grant.until_ms,
+            tuple(sorted(grant.where.items())),
+        )
+        for grant in ledger.state.grants.values()
     }
     if grants == ledger.team.grants:
         return None
@@ -220,6 +228,8 @@ def a_grant_is_what_a_person_answered(ledger: ShadowLedger, event: events.GrantG
             isinstance(earlier_event, events.EscalationAnswered)
             and earlier_event.answer == expected_answer
             and earlier_event.by == "person"
+            and (earlier_event.scope or "always") == event.scope
+            and set(earlier_event.where) == set(event.where)
         ):
             job = ledger.work.jobs.get(earlier_event.subject)
             question_subject = (

@@ -33,6 +33,8 @@ class SpendingLedger:
         """Ended attempts of each agent, and below each supervisor, by its id and `done`, `failed` or `cancelled`."""
         self.granted: dict[tuple[str, str], int] = {}
         """Number of extensions of a budget, by its owner and the name of the amount."""
+        self.raised: dict[tuple[str, str], Decimal] = {}
+        """What was added to a budget besides."""
         self.asked_limits: dict[tuple[str, str], Decimal] = {}
         """Limits that answered questions were about, by the owner and the name of the amount; an owner whose task moved
         on meanwhile may have another one now."""
@@ -66,6 +68,7 @@ class SpendingLedger:
             self.asked_limits[event.subject, str(event.detail["amount"])] = Decimal(str(event.detail["limit"]))
         if isinstance(event, events.BudgetExtended) and event.amount is not None:
             self.granted[event.subject, event.amount] = event.granted
+            self.raised[event.subject, event.amount] = event.raised
 
     def adopt(self, state: State) -> None:
         """Take the usage of an import from the state."""
@@ -90,6 +93,8 @@ class SpendingLedger:
         for ledger in state.ledgers.values():
             for amount, times in ledger.granted.items():
                 self.granted.setdefault((ledger.id, amount), times)
+            for amount, raised in ledger.raised.items():
+                self.raised.setdefault((ledger.id, amount), raised)
 
     def usage_of(self, owner: str) -> Usage:
         """Return the usage of an owner."""

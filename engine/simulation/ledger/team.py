@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from typing_extensions import override
 
@@ -100,6 +100,18 @@ def agent_entry(state: State, agent: Agent) -> AgentEntry:
     )
 
 
+class GrantEntry(NamedTuple):
+    """A standing permission."""
+
+    agent_id: str
+    generation: int
+    tool: str
+    allows: bool
+    limit: str | int | None
+    """The task or run that it is for, or when it ends."""
+    where: tuple[tuple[str, str], ...]
+
+
 class TeamLedger(Ledger):
     """Every supervisor and agent."""
 
@@ -111,8 +123,7 @@ class TeamLedger(Ledger):
         self.registry: dict[str, AgentSpec] = {}
         self.declared: dict[str, Declaration] = {}
         """Existing members that were declared, with their last declaration."""
-        self.grants: dict[str, tuple[str, int, str, bool]] = {}
-        """Grants: agent, generation, tool, and whether it may be called."""
+        self.grants: dict[str, GrantEntry] = {}
         self.token = 0
         """Lease token of the last engine."""
         self.processes: int | None = None
@@ -303,10 +314,17 @@ class TeamLedger(Ledger):
         self._serve(agent.id, event.queues)
 
     def _end_grants(self, agent_id: str) -> None:
-        self.grants = {key: grant for key, grant in self.grants.items() if grant[0] != agent_id}
+        self.grants = {key: grant for key, grant in self.grants.items() if grant.agent_id != agent_id}
 
     def _on_grant_given(self, event: events.GrantGiven) -> None:
-        self.grants[event.grant_id] = (event.agent_id, event.generation, event.tool, event.allows)
+        self.grants[event.grant_id] = GrantEntry(
+            event.agent_id,
+            event.generation,
+            event.tool,
+            event.allows,
+            event.scope_id if event.until_ms is None else event.until_ms,
+            tuple(sorted(event.where.items())),
+        )
 
     def _on_grant_revoked(self, event: events.GrantRevoked) -> None:
         del self.grants[event.grant_id]

@@ -5,6 +5,7 @@ an answer when its task ends (`fold.completion`).
 """
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import TypeAlias
 
 from engine.core.commands import Answer
@@ -14,14 +15,13 @@ from engine.core.decisions.outcomes import Decided, ask, attempt_event
 from engine.core.errors import Refused
 from engine.core.events import DoubtSettled, Escalated, EscalationAnswered, Event, TaskFailed, ToolFailed, ToolStarted
 from engine.core.followups import ActOnAnswer, AskDoubt
-from engine.core.queries.people.questions import find_question, similar_questions
+from engine.core.queries.people.grants import argument_texts
+from engine.core.queries.people.questions import REPLY, find_question, similar_questions, takes_text
 from engine.core.queries.team.tree import is_cancelled
-from engine.core.records.records import JsonValue
+from engine.core.records.records import JsonValue, copy_with
 from engine.core.signals import ToolBegan, ToolRaised
 from engine.core.state import OF_ATTEMPTS, Escalation, State, Timer
 
-REPLY = "reply"
-"""The answer to a question without options; the text is its output."""
 MAX_NAMED_QUESTIONS = 3
 """Number of questions named in the summary of an answer; the others are counted."""
 
@@ -39,7 +39,7 @@ def answer(state: State, command: Answer, ctx: DecisionContext) -> Decided:
     }
     if command.alike:
         questions |= {escalation.id: escalation for escalation in similar_questions(state, question)}
-    events = [_answer_question(escalation, command) for escalation in questions.values()]
+    events = [_answer_question(state, escalation, command) for escalation in questions.values()]
     more = f" and {len(questions) - MAX_NAMED_QUESTIONS:,} more" if len(questions) > MAX_NAMED_QUESTIONS else ""
     return Decided(
         events=[*events],
@@ -48,17 +48,56 @@ def answer(state: State, command: Answer, ctx: DecisionContext) -> Decided:
     )
 
 
-def _answer_question(question: Escalation, command: Answer) -> EscalationAnswered:
+def _answer_question(state: State, question: Escalation, command: Answer) -> EscalationAnswered:
     choice, output = command.answer, command.output
     if question.kind in OF_ATTEMPTS:
-        if choice == REPLY and choice not in question.options and isinstance(output, str):
+        if choice == REPLY and isinstance(output, str) and output in question.options:
             choice = output  # a reply with one of the options is that option
         output = output if choice == REPLY else None
         if choice == REPLY and not (isinstance(output, str) and output.strip()):
             raise Refused(f"{question.id} asks for a text: give it as the output of the answer {REPLY!r}")
-    if choice not in question.options:
+    if choice not in question.options and not (choice == REPLY and takes_text(question)):
         raise Refused(f"{choice!r:.60} is not an answer to {question.id}; choose one of {', '.join(question.options)}")
-    return answer_event(question, choice, by="person", output=output)
+    scope = None if command.scope == "always" else "until" if command.minutes is not None else command.scope
+    _check_grant(question, choice, command)
+    amount = _raised_amount(state, question, choice, command)
+    return copy_with(
+        answer_event(question, choice, by="person", output=output),
+        scope=scope,
+        minutes=command.minutes,
+        where=list(command.where),
+        amount=amount,
+    )
+
+
+def _check_grant(question: Escalation, choice: str, command: Answer) -> None:
+    """Refuse a scope that does not fit an answer, or that code of others could not be told of."""
+    if command.scope is None and command.minutes is None and not command.where:
+        return
+    if not choice.endswith("_always") or question.kind not in ("approval", "permission"):
+        raise Refused(f"{choice!r:.60} is an answer for one call; a scope goes with allow_always and reject_always")
+    if (command.scope == "until") != (command.minutes is not None) and command.scope is not None:
+        raise Refused("minutes go with the scope 'until', and this scope with minutes")
+    if choice.replace("_always", "_once") not in question.options:
+        raise Refused(f"{question.id} can be answered for good only: the program offers no answer for one call")
+    argument_texts(command.where, question.detail.get("arguments"))
+
+
+def _raised_amount(state: State, question: Escalation, choice: str, command: Answer) -> Decimal | None:
+    """Return the amount by which a budget is raised; raises Refused for one that is not above what is spent."""
+    if command.amount is None:
+        return None
+    if question.kind != "budget" or choice != "continue":
+        raise Refused("an amount goes with the answer 'continue' to a spent budget")
+    spent, limit = (Decimal(str(question.detail[key])) for key in ("spent", "limit"))
+    ledger = state.ledgers.get(question.subject)
+    needs = Decimal(0) if ledger is None else ledger.needs.get(str(question.detail["amount"]), Decimal(0))
+    amount, least = Decimal(str(command.amount)), spent + needs - limit
+    if amount < least or limit + amount <= spent:
+        raise Refused(
+            f"{amount.normalize():,f} more is not enough to go on; {question.id} needs {least.normalize():,f}"
+        )
+    return amount
 
 
 def answer_event(

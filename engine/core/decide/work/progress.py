@@ -6,6 +6,7 @@ only done predecessor; with none or several, the graph has no output.
 
 from collections.abc import Sequence
 
+from engine.core.decide.people.asking import end_grants
 from engine.core.decide.work.attempts import call_answered, exceeded_by, stop_all
 from engine.core.decide.work.dispatch import place_again
 from engine.core.decide.work.graphs import plan_group
@@ -71,6 +72,8 @@ def after_end(state: State, followup: AfterEnd, ctx: DecisionContext) -> list[Ev
     if task is None:
         return []
     events: list[Event] = _stop_orphans(state, task)
+    if state.grants and task.ended:
+        events += end_grants(state, "task", task.id)
     # One counter for all dependents: the state does not change in between, so each would issue the same ids.
     mint = Mint(state)
     for task_id in task.before:
@@ -252,6 +255,7 @@ def finish_run(state: State, followup: FinishRun, ctx: DecisionContext) -> list[
         return []
     root = state.tasks[run.root_id]
     return [
+        *end_grants(state, "run", run.id),
         RunFinished(
             run_id=root.run_id,
             status=RunStatus(root.status.value),
@@ -261,7 +265,7 @@ def finish_run(state: State, followup: FinishRun, ctx: DecisionContext) -> list[
             following=list(run.before),
             # Finished runs leave the state; screens name their tasks from this event.
             titles={task_id: state.tasks[task_id].title for task_id in run.tasks},
-        )
+        ),
     ]
 
 

@@ -88,7 +88,9 @@ def budgets(state: State, subject: Subject, now_ms: int | None = None, agent: Ag
             if limit is None:
                 continue
             # Through `str`: the decimal of the float 0.1 is not 0.1, so a sum of exact amounts would miss the limit.
-            total_limit = Decimal(str(limit)) * (1 + (ledger.granted.get(name, 0) if ledger is not None else 0))
+            total_limit = Decimal(str(limit))
+            if ledger is not None:
+                total_limit = total_limit * (1 + ledger.granted.get(name, 0)) + ledger.raised.get(name, 0)
             if name not in budget_by_amount or total_limit < budget_by_amount[name].limit:
                 budget_by_amount[name] = _budget(state, subject, limits, name, total_limit, ledger, now_ms)
     return list(budget_by_amount.values())

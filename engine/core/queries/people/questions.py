@@ -5,6 +5,8 @@ from engine.core.queries.targets import id_in
 from engine.core.records.records import JsonValue
 from engine.core.state import Escalation, State
 
+REPLY = "reply"
+"""The answer by a text; the text is its output."""
 MAX_NAMED = 5
 """Limit on the questions that a refusal names."""
 
@@ -26,6 +28,11 @@ def find_question(state: State, target: str) -> Escalation:
 def _list_ids(ids: list[str]) -> str:
     more = f" and {len(ids) - MAX_NAMED:,} more" if len(ids) > MAX_NAMED else ""
     return ", ".join(ids[:MAX_NAMED]) + more or "none"
+
+
+def takes_text(question: Escalation) -> bool:
+    """Return whether a question of an agent can be answered by a text: it has no options, or its agent reads any."""
+    return question.kind == "ask" and (REPLY in question.options or question.detail.get("free_text") is True)
 
 
 def similar_questions(state: State, question: Escalation) -> list[Escalation]:
