@@ -11,11 +11,8 @@ from engine.core.handlers import handlers_in
 from engine.core.queries.team.code import references_of
 from engine.core.queries.team.tree import inherited_option
 from engine.core.queries.work.conversation import visible_exchanges
-<<<<<<< HEAD
 from engine.core.queries.work.pauses import attempts_under, pause_of
-=======
 from engine.core.queries.work.retries import lets_pass
->>>>>>> 4cb62852 (Keep only what a person can act on in the inbox, in one ranked rule)
 from engine.core.specs.check import Takes
 from engine.core.state import (
     OF_ATTEMPTS,
