@@ -26,7 +26,7 @@ from tests.unit.test_targets_everywhere import forms, hints_of, is_target, objec
 
 OTHER_TEXTS = {
     "add", "answer", "as_name", "command_id", "conversation", "name", "path", "reason", "remove", "request", "spec",
-    "step", "text", "trusted",
+    "step", "text", "trusted", "where",
 }  # fmt: skip
 """Arguments that are texts and name no object of a team, or only what a setting names."""
 

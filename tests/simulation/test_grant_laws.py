@@ -37,17 +37,12 @@ def given_grants(draw: st.DrawFn) -> GrantGiven:
 
 
 @settings(max_examples=examples(150))
-@given(
-    grants=st.lists(given_grants(), max_size=4, unique_by=lambda grant: grant.grant_id),
-    task=st.sampled_from(["t1", "t2"]),
-    run=st.sampled_from(["r1", "r2"]),
-    passed=arguments,
-    now_ms=st.sampled_from([0, 999, 1_000, 1_001]),
-    event_ms=st.sampled_from([0, 999, 1_000]),
-)
-def test_a_call_is_allowed_without_a_question_only_by_a_grant_in_force(
-    grants: list[GrantGiven], task: str, run: str, passed: dict[str, Any], now_ms: int, event_ms: int
-) -> None:
+@given(st.data())
+def test_a_call_is_allowed_without_a_question_only_by_a_grant_in_force(data: st.DataObject) -> None:
+    grants = data.draw(st.lists(given_grants(), max_size=4, unique_by=lambda grant: grant.grant_id))
+    task, run = data.draw(st.sampled_from(["t1", "t2"])), data.draw(st.sampled_from(["r1", "r2"]))
+    passed: Any = data.draw(arguments)
+    now_ms, event_ms = data.draw(st.sampled_from([0, 999, 1_000, 1_001])), data.draw(st.sampled_from([0, 999, 1_000]))
     state = State(at_ms=event_ms, grants={grant.grant_id: grant_from(grant, 0) for grant in grants})
     call = AskedCall("a1", 1, "send", task, run, passed)
 

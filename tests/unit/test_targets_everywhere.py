@@ -29,7 +29,7 @@ from tests.world import agent, team_world
 
 OTHER_TEXTS = {
     "add", "aggregator", "answer", "category", "command_id", "conversation", "fields", "folder", "lead", "mode",
-    "model", "name", "path", "reason", "registered", "remove", "sha256", "text", "to",
+    "model", "name", "path", "reason", "registered", "remove", "sha256", "text", "to", "where",
 }  # fmt: skip
 """Texts in commands that name no object of a team, or a member only as a setting does: by its name."""
 
