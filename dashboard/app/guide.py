@@ -25,8 +25,8 @@ CREW = "dashboard.demo."
 
 
 def is_demo(state: State) -> bool:
-    """Return whether a team is the demo's crew."""
-    return any(str(spec.run).startswith(CREW) for spec in state.specs.values())
+    """Return whether a team is one of the demo's."""
+    return any(str(code).startswith(CREW) for spec in state.specs.values() for code in (spec.run, *spec.tools))
 
 
 class Guide:

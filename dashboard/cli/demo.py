@@ -1,4 +1,4 @@
-"""`demo`: a crew that reads a folder of source code, writes a report, and waits for the next request.
+"""`demo`: a crew that reads a folder of source code, or scripted models on an incident; both take further requests.
 
 The crew is in `dashboard.demo`; here it is launched like any other team, one database for each folder. Its file comes
 with the program, so it is trusted by itself.
@@ -6,6 +6,7 @@ with the program, so it is trusted by itself.
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -19,15 +20,17 @@ from dashboard.cli.run import finish, submit
 from dashboard.cli.screen import has_terminal, open_dashboard, reopen_commands, say_how_to_reopen
 from dashboard.cli.sending import client_on
 from dashboard.cli.trust import allow, assign
+from dashboard.demo.desk import desk_folder, lay_out
 from dashboard.demo.library import FILES, MAX_FILES, FolderTaken, stdlib_folder
 from dashboard.engines.process import is_alive
 from engine.core.commands import Submit
 from engine.core.records.records import copy_with
 from engine.reading.folding import fold_file
-from engine.teamfile import parse_team
+from engine.teamfile import TeamFile, parse_team, read_team
 from engine.teamfile.code import TeamCode
 
 REQUEST = "audit"
+INCIDENT = "Checkout has been slow since Tuesday. Find out why, fix it, and ship the fix."
 WITHIN_S = {"mapper": 36, "metrician": 175, "doc_checker": 175}
 """Seconds that leads have when the demo is watched: three to five minutes in all, on any machine."""
 ASKS = "metrician"
@@ -39,6 +42,7 @@ LINE_EVERY_S = 2.0
 @click.command("demo")
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 @click.option("--stdlib", is_flag=True, help="Read a copy of a part of Python's library, with a few odd files.")
+@click.option("--models", is_flag=True, help="Watch scripted models at work on an incident, for about four minutes.")
 @click.option("--model", metavar="NAME", help="A model that sums the report up, such as openai/gpt-4o-mini.")
 @click.option("--no-dashboard", is_flag=True, help="Wait for the report and print it.")
 @click.option("--detach", is_flag=True, help="Start it and return.")
@@ -49,6 +53,7 @@ def demo(
     folder: Path | None,
     *,
     stdlib: bool,
+    models: bool,
     model: str | None,
     no_dashboard: bool,
     detach: bool,
@@ -56,29 +61,35 @@ def demo(
 ) -> int:
     """Watch a crew read the source code in FOLDER (or here) and write a report.
 
-    No model and no network is needed; with --model one sums the report up.
+    No model and no network is needed; with --model one sums the report up. With --models
+    a team of agents that scripted models play looks into an incident: all of it is made up.
     The crew stays and takes further requests, such as: quarterdeck run "audit src"
     """
     if stdlib and folder is not None:
         fail("usage", "give a folder or --stdlib, not both", "see: quarterdeck demo --help")
+    if models and (stdlib or folder is not None or model is not None):
+        fail("usage", "--models has a story and models of its own", "leave the folder, --stdlib and --model out")
     settings = ctx.ensure_object(OutputSettings)
-    source_folder, database_name = _folder(folder, stdlib=stdlib)
+    source_folder, database_name = (desk_folder(), "models") if models else _folder(folder, stdlib=stdlib)
     db = explicit_database(ctx)
     if db is None:
         db = ensure_data_folder() / "demo" / f"{database_name}.db"
         db.parent.mkdir(exist_ok=True, mode=0o700)
     check_database(db)
     opens_dashboard = not (detach or no_dashboard or settings.json or output is not None) and has_terminal()
-    launched = _launch_crew(db, source_folder, stdlib=stdlib, model=model, looking=opens_dashboard)
+    if models:
+        launched = _launch_incident(db)
+    else:
+        launched = _launch_crew(db, source_folder, stdlib=stdlib, model=model, looking=opens_dashboard)
     try:
-        run_id = _run_to_watch(launched, looking=opens_dashboard)
+        run_id = _run_to_watch(launched, INCIDENT if models else REQUEST, looking=opens_dashboard)
     except KeyboardInterrupt:  # before there is a screen that could ask
         say_how_to_reopen(db)
         raise
     if opens_dashboard:
         return open_dashboard(db, demo=True, debug=settings.debug)
     if detach:
-        text = f"the crew reads {source_folder}: run {run_id}, engine {launched.pid} on {launched.db}"
+        text = f"the crew works in {source_folder}: run {run_id}, engine {launched.pid} on {launched.db}"
         emit(ctx, "up", launched.body() | {"run_id": run_id}, [text, *reopen_commands(launched.db)])
         return DONE
     progress = ProgressLine(db, run_id, every_s=0.2 if sys.stderr.isatty() else LINE_EVERY_S, always=True)
@@ -92,6 +103,11 @@ def demo(
 def crew_file() -> Path:
     """Return the team file of the crew, which ships with the program."""
     return Path(dashboard.demo.__file__).resolve().with_name("crew.yaml")
+
+
+def incident_file() -> Path:
+    """Return the team file of the scripted models, which ships with the program."""
+    return crew_file().with_name("incident.yaml")
 
 
 def crew_text(model: str | None, *, watched: bool = False, timed: bool = False) -> str:
@@ -151,7 +167,21 @@ def _launch_crew(db: Path, folder: Path, *, stdlib: bool, model: str | None, loo
         except FolderTaken as error:
             fail("folder_taken", str(error))
     texts = [crew_text(model, watched=watched, timed=watched and stdlib) for watched in (looking, not looking)]
-    files = [parse_team(text, crew_file()) for text in texts]
+    return _launch(db, folder, [parse_team(text, crew_file()) for text in texts])
+
+
+def _launch_incident(db: Path) -> Launched:
+    """Bring the team of scripted models up; its folder is made first, where no engine uses it yet."""
+    if not is_alive(db):
+        try:
+            lay_out()
+        except FolderTaken as error:
+            fail("folder_taken", str(error))
+    return _launch(db, desk_folder(), [read_team(incident_file())])
+
+
+def _launch(db: Path, folder: Path, files: Sequence[TeamFile]) -> Launched:
+    """Bring a team up on a folder: as the first of these files says, unless it is up as another one says."""
     code = TeamCode(files[0])
     allow(code)
     assign(files[0], db, folder)
@@ -166,11 +196,11 @@ def _launch_crew(db: Path, folder: Path, *, stdlib: bool, model: str | None, loo
     return launch(db, (loaded_commands or commands)[0], code.digests)
 
 
-def _run_to_watch(launched: Launched, *, looking: bool) -> str:
+def _run_to_watch(launched: Launched, request: str, *, looking: bool) -> str:
     """Return the open run, or submit a new one; opening the dashboard on a crew that was already up submits nothing."""
     state = fold_file(launched.db)
     if state.runs:
         return next(iter(state.runs))
     if looking and state.finished and not launched.started:
         return state.finished[-1].id
-    return submit(client_on(launched.db), launched.db, Submit(request=REQUEST))[0]
+    return submit(client_on(launched.db), launched.db, Submit(request=request))[0]

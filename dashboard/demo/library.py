@@ -6,6 +6,7 @@ A copy, because nothing that the crew does can then reach the interpreter.
 import os
 import shutil
 import sysconfig
+from collections.abc import Mapping
 from pathlib import Path
 
 ODD_FILES = {
@@ -37,19 +38,24 @@ def stdlib_folder(target: Path, *, max_files: int = FILES) -> Path:
     Raises:
         FolderTaken: `target` holds files of another user or program.
     """
+    library = Path(sysconfig.get_path("stdlib"))
+    contents = {f"odd/{name}": data for name, data in ODD_FILES.items()}
+    contents |= {name: (library / name).read_bytes() for name in _order_files(library)[:max_files]}
+    return refill_folder(target, contents, "Copies of files of Python's library, and odd files, for the demo.")
+
+
+def refill_folder(target: Path, contents: Mapping[str, bytes], about: str) -> Path:
+    """Make a folder of files of the demo, anew if an earlier demo made it, and return it; raises FolderTaken."""
     mark = target / MARK
     if target.is_dir() and any(target.iterdir()) and not mark.is_file():
         raise FolderTaken(target)
     target.mkdir(parents=True, exist_ok=True)
-    mark.write_text("Copies of files of Python's library, and odd files, for the demo. Delete it whenever you like.\n")
+    mark.write_text(f"{about} Delete it whenever you like.\n")
     for entry in target.iterdir():
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)
         elif entry != mark:
             entry.unlink()
-    library = Path(sysconfig.get_path("stdlib"))
-    contents = {f"odd/{name}": data for name, data in ODD_FILES.items()}
-    contents |= {name: (library / name).read_bytes() for name in _order_files(library)[:max_files]}
     for name, data in contents.items():
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         (target / name).write_bytes(data)

@@ -66,29 +66,28 @@ class ModelService:
     def due_ms(self, request: ModelRequest, now_ms: int) -> int:
         """Reserve a turn under the rate limits of its key; return the time from which `ask` may be called."""
         spec = request.model
-        paused_ms = self._rate_limits.paused_until_ms(_model_key(request.model))
+        paused_ms = self._rate_limits.paused_until_ms(_model_key(request))
         if spec.rpm is None and spec.tpm is None:
             return max(now_ms, paused_ms)
         estimate = self.estimate(request) if spec.tpm is not None else NO_USAGE
         tokens = (estimate.tokens_in or 0) + (estimate.tokens_out or 0)
-        turn = self._rate_limits.turn(_key(spec), tokens, max(now_ms, paused_ms), rpm=spec.rpm, tpm=spec.tpm)
+        turn = self._rate_limits.turn(_key(request), tokens, max(now_ms, paused_ms), rpm=spec.rpm, tpm=spec.tpm)
         self._turns[id(request)] = turn
         return turn.at_ms
 
     def settle(self, request: ModelRequest, usage: Usage, now_ms: int, *, retry_after_s: float | None = None) -> None:
         """Record the usage of a request, and the delay that its provider asks for."""
-        spec = request.model
         turn = self._turns.pop(id(request), None)
         if turn is not None:
             # The request was given up before its turn; another one may use it.
             if turn.at_ms > now_ms:
-                self._rate_limits.give_back(_key(spec), turn)
+                self._rate_limits.give_back(_key(request), turn)
             turn.tokens = (usage.tokens_in or 0) + (usage.tokens_out or 0)
         if usage.tokens_out is not None:
             count, tokens = self._tokens_out.get(request.name, (0, 0))
             self._tokens_out[request.name] = count + 1, tokens + usage.tokens_out
         if retry_after_s is not None:
-            self._rate_limits.pause(_model_key(spec), now_ms + round(retry_after_s * 1000))
+            self._rate_limits.pause(_model_key(request), now_ms + round(retry_after_s * 1000))
 
     def estimate(self, request: ModelRequest, characters_out: int | None = None) -> Usage:
         """Estimate the usage of a request; with `characters_out`, of one whose answer was cut off after so many."""
@@ -161,13 +160,17 @@ class ModelService:
         return (_variable_value(names) if names else None), _provider_variables(provider)
 
 
-def _key(spec: ModelSpec) -> tuple[str, str | None]:
-    """Return the key of a rate limit: providers count the requests to one address with one API key."""
-    return spec.base_url or (spec.model or "").partition("/")[0], spec.key_env
+def _key(request: ModelRequest) -> tuple[str, str | None]:
+    """Return the key of a rate limit: providers count the requests to one address with one API key.
+
+    A scripted model is a provider of its own.
+    """
+    spec = request.model
+    return spec.base_url or (spec.model or request.name).partition("/")[0], spec.key_env
 
 
-def _model_key(spec: ModelSpec) -> tuple[str, str | None, str | None]:
-    return (*_key(spec), spec.model)
+def _model_key(request: ModelRequest) -> tuple[str, str | None, str | None]:
+    return (*_key(request), request.model.model)
 
 
 def _provider_variables(provider: Provider) -> tuple[str, ...]:

@@ -100,6 +100,13 @@ def _ms(agent: Agent) -> float:
     return median(agent.at_work_ms) or 0.0
 
 
+def _scripted(context: TipContext) -> str:
+    teams = context.state.supervisors.values()
+    if not any(model.replies for team in teams for model in team.options.models.values()):
+        return ""
+    return "these models are scripted: what they say stands in a file, no model is asked, and no money is spent"
+
+
 def _look(context: TipContext) -> str:
     return "↑ ↓ and enter look into an agent; esc comes back" if context.state.agents else ""
 
@@ -212,6 +219,7 @@ TIPS = (
     Tip("undo", _undo, frozenset({"command_undone", "swap_rolled_back"}), urgent=True, changes=True),
     Tip("report", _report, frozenset({"report"}), urgent=True),
     Tip("invitation", _invitation, lasts_ms=2 * SHOWN_MS),
+    Tip("scripted", _scripted, lasts_ms=SHOWN_MS // 2),
     Tip("look", _look, frozenset({"agent", "task", "supervisor"}), lasts_ms=SHOWN_MS // 3),
     Tip("strategy", _strategy, frozenset({"strategy_switched"}), changes=True),
     Tip("swap", _swap, frozenset({"agent_swapped"}), changes=True),
