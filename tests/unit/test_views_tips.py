@@ -19,6 +19,9 @@ from dashboard.views.words.tips import (
     slow_agent,
 )
 from engine.core.commands import Abort, Submit, SupervisorSpec
+from engine.core.specs.model_spec import ModelSpec
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, Escalation, State
 from tests.world import World, agent, team_world
 
@@ -227,7 +230,11 @@ def test_every_tip_is_read_to_its_end_in_a_window_of_80() -> None:
     swap = SwapOutcome("parser-thorough", 190_000.0, 190_000.0)
     said = {"done": ("attempt_failed", "report"), "undoable": True, "swap": swap, "pid": 4_194_304}
 
-    told = [text for state in (crew().state, work.state, questions.state) for text in every_tip(state, late_ms, **said)]
+    options = SupervisorOptions(models={"fake": ModelSpec(replies=[{"text": "so"}])})
+    scripted = team_world(AgentSpec(name="ada", agent_type="SimpleAgent", model="fake"), options=options)
+
+    states = (crew().state, work.state, questions.state, scripted.state)
+    told = [text for state in states for text in every_tip(state, late_ms, **said)]
     told += [*every_tip(over.state, over.now_ms), *every_tip(crew().state, in_past=True)]
 
     assert len(set(told)) >= len({tip.words for tip in TIPS})

@@ -104,7 +104,7 @@ def _scripted(context: TipContext) -> str:
     teams = context.state.supervisors.values()
     if not any(model.replies for team in teams for model in team.options.models.values()):
         return ""
-    return "these models are scripted: what they say stands in a file, no model is asked, and no money is spent"
+    return "these models are scripted: nobody is asked, and no money is spent"
 
 
 def _look(context: TipContext) -> str:
