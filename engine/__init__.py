@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from engine.core.queries.work.explain import Explanation
     from engine.core.records.values import Usage
     from engine.core.specs.limits import Limits
     from engine.core.specs.model_spec import McpSpec, ModelSpec, Price
@@ -63,6 +64,7 @@ _LOADED_ON_FIRST_USE = {
     "engine.core.specs.options": "Preempt SupervisorOptions",
     "engine.core.specs.spec": "AgentCapability AgentSpec Circuit DiscoveryConfig Escalate Fail Failover Pool Restart "
     "Retry Skip",
+    "engine.core.queries.work.explain": "Explanation",
     "engine.core.records.values": "Usage",
     "engine.errors": "AgentCrashed AlreadyStarted CommandRefusedError DelegationFailed EngineError HostStopped "
     "NotEmpty NotInThisVersion NotRunning PermanentFailure RetryLater ToolRejected UnknownOption UnknownRun "
@@ -84,7 +86,8 @@ _MODULES = {name: module for module, names in _LOADED_ON_FIRST_USE.items() for n
 __all__ = [
     "AgentCapability", "AgentCrashed", "AgentInfo", "AgentRegistry", "AgentSpec", "AgentView", "AlreadyStarted",
     "AttachedSupervisor", "BlockingContext", "Circuit", "Clock", "CommandRefusedError", "Context",
-    "DelegationFailed", "DiscoveryConfig", "DynamicSupervisor", "EngineError", "Escalate", "Fail", "Failover",
+    "DelegationFailed", "DiscoveryConfig", "DynamicSupervisor", "EngineError", "Escalate", "Explanation", "Fail",
+    "Failover",
     "HostStopped", "Limits", "McpSpec", "ModelSpec", "NotEmpty", "NotInThisVersion", "NotRunning", "PermanentFailure",
     "Pool", "Preempt", "Price",
     "RealClock", "Restart", "Retry", "RetryLater", "RunCancelled", "RunFailed", "RunResult", "RunSkipped", "Skip",

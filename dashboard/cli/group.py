@@ -28,6 +28,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "runs": ("dashboard.cli.lists:runs", "List runs."),
         "steps": ("dashboard.cli.steps:steps", "List the recorded steps of a task."),
         "events": ("dashboard.cli.events:events", "Print events, or follow them."),
+        "explain": ("dashboard.cli.explain:explain", "Say where the time of a run went."),
         "wait": ("dashboard.cli.run:wait", "Wait for a run and print its output."),
         "serve": ("dashboard.cli.web:serve", "Open the dashboard to browsers."),
     },

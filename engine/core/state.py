@@ -26,6 +26,8 @@ MAX_OUTCOMES = 1000
 """Number of commands whose outcomes are kept, so that a duplicate is not carried out again."""
 MAX_UNDOABLE = 1000
 """Number of commands that can be undone: one key may change as many marked rows."""
+MAX_FORMER_AGENTS = 1000
+"""Number of agents whose names are kept after they have left."""
 NO_CODE_HASHES = ("", "")
 """Code hashes (current generation, previous generation) of an agent whose code has none."""
 
@@ -52,9 +54,13 @@ class State:
     code: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Code hashes (current generation, previous generation) by agent id, of agents whose code has them."""
     agents: dict[str, Agent] = field(default_factory=dict)
+    former_agents: dict[str, str] = field(default_factory=dict)
+    """Names of the last agents that have left, by id: tasks and critical paths still name them."""
     declared: dict[str, Declaration] = field(default_factory=dict)
     """Members that a program or a team file declared; members added by a command are not in it."""
     queues: dict[str, Queue] = field(default_factory=dict)
+    stoppages: list[Stoppage] = field(default_factory=list)
+    """The last times in which members let none of their tasks begin, in the order of their beginning."""
     pools: Ids = field(default_factory=OrderedDict)
     """Agents that are pools."""
     leaving: Ids = field(default_factory=OrderedDict)

@@ -225,6 +225,11 @@ class LocalEngine(EngineLink):
     def _decide_offline(self, command: commands.Command) -> Applied:
         return self._members.decide(self._offline, command, self._now_ms())
 
+    @override
+    def present_ms(self) -> int:
+        """Return the time of its clock."""
+        return self._now_ms()
+
     def _now_ms(self) -> int:
         if self._clock is None:
             self._clock = RealClock()

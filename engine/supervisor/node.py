@@ -31,6 +31,7 @@ from engine.stream.records import StreamItem
 from engine.stream.subscription import Subscription
 from engine.supervisor.registry import AgentRegistry, SpecifiedAgent
 from store import Record
+from store.wall_clock import wall_ms
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -172,6 +173,10 @@ class EngineLink(ABC):
         """Return the summary of a finished run, however old; None if there is none with that id."""
         journal = self.journal
         return self.state.summary(run_id) or await journal.finished_run(run_id)
+
+    def present_ms(self) -> int:
+        """Return the present time, in UTC milliseconds."""
+        return wall_ms()
 
     async def text(self, value: StoredValue) -> JsonValue:
         """Return a copy of a value that the state may hold by reference."""

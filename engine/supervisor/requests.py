@@ -15,6 +15,7 @@ from engine.core.events import RunFinished
 from engine.core.queries.targets import find_agent, id_in, id_target
 from engine.core.queries.team.able import is_able
 from engine.core.queries.team.participants import Cast, cast_for
+from engine.core.queries.work.explain import Explanation, explain, explain_finished
 from engine.core.records.records import Json
 from engine.core.records.values import TextRef, as_text
 from engine.core.specs.failure_policies import Chain
@@ -180,6 +181,25 @@ class Requests(SupervisorNode):
             output=output,
             error=work.error,
         )
+
+    @checks_arguments
+    async def explain(self, run_id: Target) -> Explanation:
+        """Return where the time of a run went, by kind and along its critical path; of an open one until now.
+
+        Args:
+            run_id: What `submit` returned.
+
+        Raises:
+            UnknownRun: If there is none.
+        """
+        await self._engine.refresh()
+        state, id = self._state, id_in(run_id)
+        if run := state.runs.get(id):
+            return explain(state, run, max(state.at_ms, self._engine.present_ms()))
+        summary = await self._engine.finished_run(id)
+        if summary is None:
+            raise UnknownRun(id)
+        return explain_finished(summary)
 
     async def cancel(self, id: Target, reason: str = "cancelled by the program") -> Applied:
         """Stop a run, a task or an agent's work at the next steps; results so far are kept.

@@ -16,7 +16,9 @@ from dashboard.cli import main
 from dashboard.cli.printing.items import supervisor_item
 from dashboard.views.measures.digest import make_digest
 from engine.core.commands import Pause, RemoveMember, Submit, SupervisorSpec, SwapAgent
+from engine.core.events import Event, RunFinished
 from engine.core.queries.team.team_plan import ChangeKind
+from engine.core.records.records import copy_with
 from engine.core.signals import EngineBegan
 from engine.core.specs.spec import AgentSpec, Retry
 from engine.teamfile import read_team
@@ -103,6 +105,25 @@ def test_a_list_has_the_shape_that_scripts_rely_on(kind: str, database: Path, ru
     assert (body["v"], body["kind"], body["seq"]) == (1, kind, len(team().journal))
     assert all(list(item) == KEYS[kind].split() for item in body["items"])
     check(kind, out)
+
+
+def test_where_the_time_of_a_run_went_is_said_of_a_finished_one_and_of_one_of_an_earlier_version(
+    database: Path, tmp_path: Path, run: Run
+) -> None:
+    status, out, _ = run("explain", "r1", "--json", "--db", str(database))
+    body = json.loads(out)
+    assert (status, sum(body["shares"].values())) == (0, body["wall_ms"])
+    check("explain", out)
+
+    def as_before(event: Event) -> Event:
+        if not isinstance(event, RunFinished):
+            return event
+        return copy_with(event, figures=copy_with(event.figures, times={}, critical=[]))
+
+    earlier = [as_before(event) for event in team().journal]
+    db = str(write_database(tmp_path / "team.db", earlier))
+    assert run("explain", "r1", "--json", "--db", db)[1] == out
+    assert run("explain", "r9", "--db", db)[0] == 2
 
 
 def test_where_no_run_is_open_the_list_of_open_ones_does_not_say_that_there_were_none(tmp_path: Path, run: Run) -> None:

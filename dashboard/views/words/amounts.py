@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from engine.core.records.values import Usage, dollars
+from engine.core.records.values import Usage, describe_ms, dollars
 from engine.core.records.values import pluralize as pluralize  # shared with the engine
 
 UNKNOWN = "–"
@@ -81,21 +81,8 @@ def duration(ms: float | None, *, max_width: int = 1_000) -> str:
         max_width: In cells, at least 6; a longer text is written as `3m24s`, because a truncated duration would be
             wrong. Durations of 100 days and more may exceed it.
     """
-    text = UNKNOWN if ms is None else _duration(max(0, round(ms)))
+    text = UNKNOWN if ms is None else describe_ms(max(0, round(ms)))
     return text if len(text) <= max_width else "".join(part[:1] if part.isalpha() else part for part in text.split())
-
-
-def _duration(ms: int) -> str:
-    if ms < 1_000:
-        return f"{ms} ms"
-    if ms < 59_950:
-        return f"{ms / 1000:.1f} s"
-    seconds = round(ms / 1000)
-    if seconds < 3_600:
-        return f"{seconds // 60} min {seconds % 60:02} s"
-    if seconds < 86_400:
-        return f"{seconds // 3_600} h {seconds % 3_600 // 60:02} min"
-    return f"{seconds // 86_400} d {seconds % 86_400 // 3_600} h"
 
 
 def remaining(ms: float, *, max_width: int = 1_000) -> str:

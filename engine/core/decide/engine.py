@@ -28,6 +28,7 @@ def engine_began(state: State, signal: EngineBegan, ctx: DecisionContext) -> lis
         away=away,
         processes=signal.processes,
         lost=signal.lost,
+        last_ms=state.at_ms or None,
     )
     return [started, *reconcile(state, ctx)]
 

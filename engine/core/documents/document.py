@@ -35,6 +35,7 @@ LOCAL_FIELDS = (
     "parts",
     "grants",
     "windows",
+    "former_agents",
 )
 """Fields of the state that do not apply to another file. Trust is among them: an archive must not bring its own."""
 DERIVED = {
@@ -47,12 +48,12 @@ DERIVED = {
     "runs": ("running", "suspended", "deadline_ms", "at_work", "since_ms", "turns"),
     "tasks": (
         "ready", "held_back", "ready_seq", "ready_ms", "taking", "yields_to", "attempt", "retry_at_ms", "deadline_ms",
-        "begun_ms",
+        "begun_ms", "spans", "counted_ms",
     ),
     "escalations": ("due_ms", "left_ms"),
 }  # fmt: skip
 """Fields that an import derives, by kind of entity."""
-INDEXES = ("pools", "leaving", "limited")
+INDEXES = ("pools", "leaving", "limited", "stoppages")
 """Fields of the state that an import derives."""
 KINDS = (
     "specs",

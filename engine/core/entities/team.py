@@ -7,7 +7,8 @@ from typing import Literal, TypeAlias
 from msgspec import field
 
 from engine.core.entities.memory import Conversation, TrackRecord
-from engine.core.records.records import entity, shared_fields
+from engine.core.records.records import entity, fact, shared_fields
+from engine.core.records.spans import TimeKind
 from engine.core.records.values import Usage
 from engine.core.specs.options import Balance, SupervisorOptions
 from engine.core.specs.spec import Aggregation
@@ -291,6 +292,19 @@ class Agent:
             and self.removing is None
             and self.exhausted is None
         )
+
+
+@fact
+class Stoppage:
+    """A time in which an agent or a supervisor let none of its tasks begin."""
+
+    subject: str
+    """Id of the agent or supervisor."""
+    kind: TimeKind
+    """What its tasks waited for: `paused`, `budget`, or `backoff` for an open circuit."""
+    since_ms: int
+    until_ms: int | None = None
+    """None while it lasts."""
 
 
 @entity

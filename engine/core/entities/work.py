@@ -6,8 +6,9 @@ from typing import Literal, TypeAlias
 
 from msgspec import field
 
-from engine.core.records.records import JsonValue, entity, shared_fields
+from engine.core.records.records import JsonValue, entity, fact, shared_fields
 from engine.core.records.shared import EMPTY
+from engine.core.records.spans import TimeKind
 from engine.core.records.values import StoredValue, Usage
 from engine.core.specs.check import Check, Joining, Takes
 from engine.core.specs.limits import Limits
@@ -256,6 +257,10 @@ class Task:
     created_ms: int = 0
     started_ms: int | None = None
     ended_ms: int | None = None
+    spans: Sequence[int] = ()
+    """What it did and waited for since its creation, packed (`records/spans.py`)."""
+    counted_ms: int = 0
+    """The time up to which `spans` goes."""
 
     @property
     def ended(self) -> bool:
@@ -341,6 +346,19 @@ class Run:
         return RunStatus.PAUSED if self.paused else RunStatus.RUNNING
 
 
+@fact
+class CriticalPart:
+    """A part of the critical path of a run: one task, and what it did or waited for."""
+
+    task_id: str
+    agent: str | None = None
+    """Name of the agent that worked on it last, also if that has left; None if no agent has."""
+    kind: TimeKind
+    ms: int
+    words: str = ""
+    """Which question, turn of a model or tool it was, such as `e3` or `turn 7`; empty if there is no more to say."""
+
+
 @shared_fields
 class Figures:
     """Figures of a finished run."""
@@ -359,6 +377,10 @@ class Figures:
     longest_ms: int = 0
     """Duration of its longest attempt."""
     conversation: str | None = None
+    times: dict[TimeKind, int] = field(default_factory=dict)
+    """Where its time went: milliseconds by kind along its critical path; empty if it ended before they were counted."""
+    critical: list[CriticalPart] = field(default_factory=list)
+    """The longest parts of its critical path, in the order of time."""
 
 
 @entity

@@ -19,6 +19,8 @@ class EngineStarted(Event):
     """Number of acknowledged events that are missing before this one; their seqs are used again."""
     processes: int | None = None
     """Default limit on concurrent attempts in child processes; None means no limit."""
+    last_ms: int | None = None
+    """Time of the event before it, UTC milliseconds; None in journals of earlier versions, and for the first one."""
 
 
 @fact

@@ -10,6 +10,7 @@ from engine.core.fold.queues import hold_back, resume_tasks
 from engine.core.fold.slots import ask_to_stop, mark_changed, refresh_agent
 from engine.core.fold.spending import add_usage, is_spent, spend
 from engine.core.fold.timers import drop_timer, set_timer
+from engine.core.fold.times import count_time, note_stoppage
 from engine.core.fold.track_record import record_for_update
 from engine.core.queries.team.tree import parent_deadline_ms, tasks_of
 from engine.core.records.values import Usage
@@ -283,6 +284,8 @@ def _budget_exhausted(state: State, event: events.BudgetExhausted) -> None:
 
 def _budget_extended(state: State, event: events.BudgetExtended) -> None:
     subject = _subject(state, event.subject)
+    if isinstance(subject, Task):
+        count_time(state, subject)
     if event.subject in state.ledgers:
         state.ledgers[event.subject].needs.clear()
     if event.amount is not None:
@@ -316,6 +319,7 @@ def _refresh(state: State, subject: Agent | Supervisor) -> None:
     if isinstance(subject, Agent):
         refresh_agent(state, subject)
     else:
+        note_stoppage(state, subject)
         mark_changed(state, subject)
 
 

@@ -16,6 +16,7 @@ from engine.core.fold.conversation import utterances
 from engine.core.fold.failing import begin_probe, count_failure, give_up_probe
 from engine.core.fold.queues import enqueue
 from engine.core.fold.swapping import record_progress, restart_task
+from engine.core.fold.times import count_step, count_time
 from engine.core.fold.track_record import record_for_update
 from engine.core.fold.windows import count_cancelled, count_done, count_failed, count_model_call
 from engine.core.queries.team.tree import why_cancelled
@@ -31,11 +32,13 @@ _DONE, _RUNNING, _WAITING = TaskStatus.DONE, TaskStatus.RUNNING, TaskStatus.WAIT
 
 def _attempt_started(state: State, event: events.AttemptStarted) -> None:
     task = state.tasks[event.task_id]
+    # The time and the id that the state holds, not the equal ones of the event: that saves memory with many tasks.
+    agent_id, at_ms = event.agent_id, state.at_ms
+    if task.counted_ms != at_ms:
+        count_time(state, task)
     task.status = _RUNNING
     task.yields_to = None
     task.attempts = event.attempt
-    # The time and the id that the state holds, not the equal ones of the event: that saves memory with many tasks.
-    agent_id, at_ms = event.agent_id, state.at_ms
     attempt = task.attempt = Attempt(
         number=event.attempt, agent_id=agent_id, generation=event.generation, started_ms=at_ms, since_ms=at_ms
     )
@@ -59,6 +62,7 @@ def _attempt_resumed(state: State, event: events.AttemptResumed) -> None:
     task = state.tasks[event.task_id]
     attempt = task.attempt
     assert attempt is not None
+    count_time(state, task)
     agent = state.agents[event.agent_id]
     agent.parked.pop(task.id, None)
     attempt.parked_for, attempt.until_ms = None, None
@@ -81,6 +85,7 @@ def park(state: State, task: Task) -> None:
     attempt = task.attempt
     assert attempt is not None
     assert attempt.agent_id is not None
+    count_time(state, task)
     if not attempt.parked:
         attempt.parked = True
         stop_clock(state, task, attempt)
@@ -102,6 +107,7 @@ def _attempt_parked(state: State, event: events.AttemptParked) -> None:
 def _slot_wanted(state: State, event: events.SlotWanted) -> None:
     task = state.tasks[event.task_id]
     assert task.attempt is not None
+    count_time(state, task)
     task.attempt.wants_slot = True
     slots.wait_for_slot(state, task)
 
@@ -144,6 +150,7 @@ def _step_recorded(state: State, event: events.StepRecorded) -> None:
             count_model_call(state, model, event.duration_ms)
         charge(state, task, agent, event.usage, model=model)
     charge_attempt(task, event.usage)
+    count_step(state, task, event.what, event.duration_ms)
     if event.agent_id is not None and task.attempt is not None:
         record_progress(state.agents[event.agent_id], task.attempt.generation)
 
@@ -159,6 +166,8 @@ def _end_attempt(state: State, task: Task, *, stuck: bool = False) -> Agent | No
     """End the attempt of `task` and free its slot."""
     attempt, run = task.attempt, state.runs[task.run_id]
     assert attempt is not None
+    if task.counted_ms != state.at_ms:
+        count_time(state, task)
     run.running -= 1
     if attempt.agent_id is None:
         task.attempt = None

@@ -7,6 +7,7 @@ the end of the last member's work until the group ended.
 from engine.core.fold.queues import dequeue, enqueue, is_ready
 from engine.core.fold.slots import mark_changed, wait_for_slot
 from engine.core.fold.timers import TASK_TIMERS, drop_timer, drop_timers
+from engine.core.fold.times import count_time
 from engine.core.queries.work.retries import lets_pass
 from engine.core.records.shared import EMPTY, drop
 from engine.core.state import OF_ATTEMPTS, State, Task, TaskStatus
@@ -19,6 +20,8 @@ _WAITING, _PREEMPTED = TaskStatus.WAITING, TaskStatus.PREEMPTED
 
 def end(state: State, task: Task, status: TaskStatus, *, error: str | None = None, unblock: bool = True) -> None:
     """Give `task` its outcome: remove it from its queue, count it, and unblock its dependents."""
+    if task.counted_ms != state.at_ms:
+        count_time(state, task)
     if task.status is _WAITING or task.status is _PREEMPTED:
         dequeue(state, task)
     task.retry_at_ms = None
@@ -132,6 +135,8 @@ def _unblock(state: State, task: Task) -> None:
     passes = lets_pass(task) or task.passed_by
     for task_id in task.before:
         following = state.tasks[task_id]
+        if following.blockers == 1:
+            count_time(state, following)
         following.blockers -= 1
         if passes and following.kind == "agent" and is_ready(following):
             enqueue(state, following)

@@ -3,11 +3,16 @@
 from engine.core import events
 from engine.core.fold.accounting import discount_time
 from engine.core.fold.slots import mark_stale, refresh_agent
+from engine.core.fold.times import count_suspension
 from engine.core.queries.people.inverses import as_command, current_value_of
 from engine.core.state import MAX_OUTCOMES, MAX_UNDOABLE, Engine, Outcome, State, Team, Undoable
 
 
 def _engine_started(state: State, event: events.EngineStarted) -> None:
+    # After a crash nothing says when the engine ended; the last that is known of it is its last event.
+    stopped_ms = event.last_ms if state.engine is None else state.engine.stopped_ms or event.last_ms
+    if stopped_ms is not None:
+        count_suspension(state, stopped_ms)
     state.engine = Engine(
         pid=event.pid, token=event.token, version=event.version, started_ms=event.at_ms, processes=event.processes
     )
@@ -38,6 +43,7 @@ def _engine_stopped(state: State, event: events.EngineStopped) -> None:
 
 def _engine_slept(state: State, event: events.EngineSlept) -> None:
     """Subtract the time that the computer slept from the time at work of attempts that hold a slot."""
+    count_suspension(state, state.at_ms - event.slept_ms)
     for agent in state.agents.values():
         for task_id in agent.running:
             task = state.tasks[task_id]

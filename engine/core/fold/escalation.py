@@ -4,6 +4,7 @@ from engine.core import events
 from engine.core.fold.completion import withdraw
 from engine.core.fold.queues import dequeue, enqueue, is_ready
 from engine.core.fold.timers import drop_timer, note_id, set_timer
+from engine.core.fold.times import count_time
 from engine.core.records.shared import drop, put
 from engine.core.records.values import stored_value
 from engine.core.state import OF_ATTEMPTS, Escalation, State, Task, TaskStatus
@@ -46,6 +47,7 @@ def _tool_failed(state: State, event: events.ToolFailed) -> None:
 
 def _doubt_settled(state: State, event: events.DoubtSettled) -> None:
     task = state.tasks[event.task_id]
+    count_time(state, task)
     task.calling = drop(task.calling, event.key)
     task.status = TaskStatus.WAITING
     if is_ready(task):
@@ -69,6 +71,8 @@ def _escalated(state: State, event: events.Escalated) -> None:
     drop_timer(state, event.kind, event.subject)  # the timer that caused the question, for example `drain`
     start_clock(state, state.escalations[event.escalation_id])
     task = state.tasks.get(event.subject)
+    if task is not None:
+        count_time(state, task)
     if task is not None and event.kind in OF_ATTEMPTS:
         task.asks = put(task.asks, str(event.detail["key"]), event.escalation_id)
     elif task is not None:
@@ -78,8 +82,10 @@ def _escalated(state: State, event: events.Escalated) -> None:
 
 
 def _escalation_answered(state: State, event: events.EscalationAnswered) -> None:
-    withdraw(state, event.escalation_id)
     task = state.tasks.get(event.subject)
+    if task is not None:
+        count_time(state, task)
+    withdraw(state, event.escalation_id)
     if task is not None and event.kind in OF_ATTEMPTS:
         # Code of others acts on the answer by itself: of one that holds for a while it learns only about this call.
         choice = event.answer.replace("_always", "_once") if event.scope or event.where else event.answer
@@ -92,4 +98,6 @@ def _escalation_answered(state: State, event: events.EscalationAnswered) -> None
 
 
 def _question_withdrawn(state: State, event: events.QuestionWithdrawn) -> None:
+    if (task := state.tasks.get(state.escalations[event.escalation_id].subject)) is not None:
+        count_time(state, task)
     withdraw(state, event.escalation_id)

@@ -10,6 +10,7 @@ from engine.core.fold.queues import enqueue, is_ready
 from engine.core.fold.slots import mark_stale, refresh_agent
 from engine.core.fold.spending import take_spending
 from engine.core.fold.team import note_code
+from engine.core.fold.times import count_suspended
 from engine.core.state import MAX_SUMMARIES, Incoming, State, timer_id
 
 
@@ -128,6 +129,9 @@ def _activate(state: State, imported: State, *, paused: bool) -> None:
             state.pools[agent.id] = 0
         refresh_agent(state, agent)
     for task in imported.tasks.values():
+        if not task.ended:
+            # A document has no times: what lies before the import counts as without an engine.
+            count_suspended(state, task, task.created_ms)
         if task.kind == "group" and not task.ended:
             task.begun_ms = task.created_ms  # measured by another clock, so it must not count as overhead
         if task.kind == "agent" and is_ready(task):

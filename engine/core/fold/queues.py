@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from engine.core.events import PreemptionAsked, PrioritySet
 from engine.core.fold.slots import ask_to_stop, mark_agent, mark_changed, refresh_agent, update_pools
+from engine.core.fold.times import count_time
 from engine.core.queries.team.tree import task_subtree
 from engine.core.queries.work.queues import back_queue, own_queue, turn_key
 from engine.core.state import Agent, Queue, State, Task, TaskStatus
@@ -69,6 +70,8 @@ def enqueue(state: State, task: Task, *, again: bool = False, on_hold: bool | No
         again: Whether the task was ready before and returns to its old place.
         on_hold: The result of `is_held`, if the caller has it.
     """
+    if task.counted_ms != state.at_ms:
+        count_time(state, task)
     if task.ready_seq is None or not again:
         task.ready_seq, task.ready_ms = state.seq, state.at_ms
     else:
@@ -124,6 +127,7 @@ def hold_back(state: State, task: Task) -> None:
 
 def dequeue(state: State, task: Task) -> None:
     """Take a task out of its queue, if it is ready."""
+    count_time(state, task)
     task.held_back = False
     if not task.ready:
         return

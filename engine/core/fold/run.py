@@ -11,6 +11,7 @@ from engine.core.fold.queues import forget_idle_queues, hold_back, resume_tasks
 from engine.core.fold.slots import ask_to_stop
 from engine.core.fold.task import add_node, add_task, wire
 from engine.core.fold.timers import RUN_TIMERS, drop_timers, note_id
+from engine.core.fold.times import count_time
 from engine.core.queries.team.declared import STRATEGY
 from engine.core.queries.team.tree import task_subtree
 from engine.core.records.records import copy_with
@@ -62,8 +63,16 @@ def _run_submitted(state: State, event: events.RunSubmitted) -> None:
         set_deadline(state, run, event.deadline_ms, event.deadline_ms - event.at_ms, event.warn_ms)
 
 
+def _count_waits(state: State, run: Run) -> None:
+    """Count what the open tasks of a run waited for, before it is paused or resumed."""
+    for task in map(state.tasks.__getitem__, run.tasks):
+        if not task.ended:
+            count_time(state, task)
+
+
 def _run_paused(state: State, event: events.RunPaused) -> None:
     run = state.runs[event.run_id]
+    _count_waits(state, run)
     run.paused = True
     for task_id in event.stopping:
         ask_to_stop(state.tasks[task_id], "pause")
@@ -74,6 +83,7 @@ def _run_paused(state: State, event: events.RunPaused) -> None:
 
 def _run_resumed(state: State, event: events.RunResumed) -> None:
     run = state.runs[event.run_id]
+    _count_waits(state, run)
     run.paused = False
     start_clocks(state, run.id)
     resume_tasks(state, [state.tasks[task_id] for task_id in run.tasks])
@@ -106,6 +116,7 @@ def _rewire(state: State, group: Task, change: events.GroupChange) -> None:
         task = state.tasks[task_id]
         if task.attempt is not None:  # only built-in work can be removed at work; its result is ignored
             state.runs[task.run_id].running -= 1
+            count_time(state, task)
             task.attempt = None
         pass_by(state, task, "strategy switched")
         task.after, task.sees = (), None  # otherwise `wire` would restore edges of the earlier strategy

@@ -5,6 +5,7 @@ Which tasks can begin is not computed here: the fold only reports changes to `St
 
 from engine.core.events import PoolResized, PoolWatched
 from engine.core.fold.timers import drop_timer, set_timer
+from engine.core.fold.times import count_time, note_stoppage
 from engine.core.queries.team.pools import can_shrink
 from engine.core.queries.work.queues import back_queue, turn_key
 from engine.core.specs.spec import AgentSpec
@@ -34,6 +35,7 @@ def refresh_agent(state: State, agent: Agent) -> None:
     elif not works_in_processes(state, agent):
         # With `run_in: process` the turn counts from the last start: only the schedule knows when a process was free.
         agent.turn_seq = None
+    note_stoppage(state, agent)
     if state.schedule is not None:
         state.schedule.agents[agent.id] = agent
     if agent.id in state.pools:
@@ -93,6 +95,7 @@ def wait_for_slot(state: State, task: Task) -> None:
     """Let a parked attempt wait for a slot of its agent, in order to resume."""
     attempt = task.attempt
     assert attempt is not None
+    count_time(state, task)
     if attempt.back_seq is None:  # an attempt that migrates may be waiting already
         attempt.back_seq, attempt.back_ms = state.seq, state.at_ms
         _count_back(state, task, attempt, 1)
@@ -102,6 +105,7 @@ def stop_waiting_for_slot(state: State, task: Task) -> None:
     """Stop waiting for a slot, if the attempt does."""
     attempt = task.attempt
     if attempt is not None and attempt.back_seq is not None:
+        count_time(state, task)
         attempt.back_seq = None
         _count_back(state, task, attempt, -1)
 

@@ -9,6 +9,7 @@ from engine.core.fold.queues import dequeue, enqueue, is_ready, serve
 from engine.core.fold.slots import ask_to_stop, set_slots, wait_for_slot
 from engine.core.fold.team import add_spec, forget_unused_specs, note_code
 from engine.core.fold.timers import drop_timer, set_timer
+from engine.core.fold.times import count_time
 from engine.core.queries.work.queues import own_queue
 from engine.core.records.shared import EMPTY, put
 from engine.core.specs.spec import AgentSpec, spec_hash
@@ -99,6 +100,7 @@ def _capabilities_changed(state: State, event: events.CapabilitiesChanged) -> No
 
 def _task_reassigned(state: State, event: events.TaskReassigned) -> None:
     task = state.tasks[event.task_id]
+    count_time(state, task)
     if event.stopping is not None:
         ask_to_stop(task, "requeue")
     else:

@@ -7,6 +7,7 @@ from engine.core.fold.completion import allow_next_item, end, forget_task, note_
 from engine.core.fold.queues import dequeue, enqueue, is_held, is_pending, is_ready
 from engine.core.fold.slots import mark_changed, stop_waiting_for_slot
 from engine.core.fold.timers import drop_timer, note_id, set_timer
+from engine.core.fold.times import count_time
 from engine.core.fold.windows import count_retry
 from engine.core.queries.work.inputs import input_of
 from engine.core.queries.work.queues import own_queue, turn_key
@@ -18,6 +19,7 @@ from engine.core.state import ENDED, Call, State, Task, TaskStatus
 def add_task(state: State, task: Task) -> None:
     """Add a new task to the state and to its run; the caller has noted its id."""
     state.tasks[task.id] = task
+    task.counted_ms = task.created_ms
     run = state.runs[task.run_id]
     run.tasks[task.id] = None
     if task.kind == "agent":
@@ -65,6 +67,8 @@ def wire(state: State, group: Task) -> None:
         for task_id in node.after:
             before.setdefault(task_id, []).append(node.id)
             blockers += tasks[task_id].status not in ENDED
+        if (node.blockers > 0) is not (blockers > 0):
+            count_time(state, node)
         node.blockers = blockers
         # A node in its queue keeps its place: enqueueing it again would lose its turn.
         if node.kind == "agent" and (ready := not blockers and is_ready(node)) != is_pending(node):
@@ -78,6 +82,7 @@ def wire(state: State, group: Task) -> None:
 
 def _group_planned(state: State, event: events.GroupPlanned) -> None:
     group = state.tasks[event.task_id]
+    count_time(state, group)
     # Before `add_node`, which gives the nodes the input of their group.
     group.input = input_of(state, group)
     group.settings = event.settings or EMPTY
@@ -135,6 +140,7 @@ def _await_call(state: State, task: Task, event: events.Delegated | events.CallR
     """Make the attempt of `task` wait for a call."""
     attempt = task.attempt
     assert attempt is not None
+    count_time(state, task)
     attempt.waits[event.call_key] = None
     # It waits for the new call now, so answers to earlier calls must not resume it; a step that wants the slot still
     # needs it.
@@ -204,6 +210,7 @@ def _call_refused(state: State, event: events.CallRefused) -> None:
 
 def _retry_scheduled(state: State, event: events.RetryScheduled) -> None:
     task = state.tasks[event.task_id]
+    count_time(state, task)
     task.status = TaskStatus.RETRYING
     task.retries = event.retry
     count_retry(state, task)
@@ -214,6 +221,7 @@ def _retry_scheduled(state: State, event: events.RetryScheduled) -> None:
 def _retry_due(state: State, event: events.RetryDue) -> None:
     task = state.tasks[event.task_id]
     drop_timer(state, "retry", task.id)
+    count_time(state, task)
     task.status = TaskStatus.WAITING
     task.retry_at_ms = None
     enqueue(state, task)
@@ -272,6 +280,7 @@ def _item_returned(state: State, event: events.ItemReturned) -> None:
             run.ended -= dropped.ended
             state.tasks_total -= 1
     allow_next_item(state, task)
+    count_time(state, task)
     task.status, task.mode, task.outcome_id, task.started_ms = TaskStatus.WAITING, None, None, None
     task.settings = {}
     task.called = {}
@@ -289,6 +298,7 @@ def _task_reopened(state: State, event: events.TaskReopened) -> None:
     run = state.runs[event.run_id]
     for task_id in event.reopened:
         task = state.tasks[task_id]
+        count_time(state, task)
         if task.kind == "agent":
             run.ended -= 1
             if task.status is TaskStatus.FAILED:

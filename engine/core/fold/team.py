@@ -9,11 +9,12 @@ from engine.core.fold.queues import leave, queue_with, serve
 from engine.core.fold.slots import ask_to_stop, forget_pool, mark_agent, mark_changed, refresh_agent, set_slots
 from engine.core.fold.spending import hand_spending_up, keep_spending
 from engine.core.fold.timers import drop_timer, note_id
+from engine.core.fold.times import note_stoppage
 from engine.core.fold.windows import close_window, hand_window_up
 from engine.core.queries.team.code import code_of
 from engine.core.queries.team.declared import OWN_SETTINGS, STRATEGY
 from engine.core.specs.spec import AgentSpec, spec_hash
-from engine.core.state import NO_CODE_HASHES, Agent, State, Supervisor
+from engine.core.state import MAX_FORMER_AGENTS, NO_CODE_HASHES, Agent, State, Supervisor
 
 
 def add_spec(state: State, spec: AgentSpec) -> str:
@@ -73,6 +74,7 @@ def _supervisor_removed(state: State, event: events.SupervisorRemoved) -> None:
 def _supervisor_paused(state: State, event: events.SupervisorPaused | events.SupervisorResumed) -> None:
     state.supervisors[event.supervisor_id].paused = isinstance(event, events.SupervisorPaused)
     _set_aside(state, event)
+    note_stoppage(state, state.supervisors[event.supervisor_id])
     mark_changed(state, state.supervisors[event.supervisor_id])
 
 
@@ -135,6 +137,9 @@ def _agent_removed(state: State, event: events.AgentRemoved) -> None:
     agent = state.agents.pop(event.agent_id)
     close_window(state, agent)
     keep_spending(state, agent)
+    state.former_agents[agent.id] = agent.name
+    if len(state.former_agents) > MAX_FORMER_AGENTS:
+        del state.former_agents[next(iter(state.former_agents))]
     forget_insights(state, agent)
     forget_grants(state, agent.id)
     state.leaving.pop(agent.id, None)

@@ -54,6 +54,20 @@ def pluralize(number: int, singular: str, plural: str | None = None) -> str:
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
+def describe_ms(ms: int) -> str:
+    """Return a length of time in two units at most: `41 ms`, `1.9 s`, `3 min 24 s`, `2 h 05 min`, `3 d 4 h`."""
+    if ms < 1_000:
+        return f"{ms} ms"
+    if ms < 59_950:
+        return f"{ms / 1000:.1f} s"
+    seconds = round(ms / 1000)
+    if seconds < 3_600:
+        return f"{seconds // 60} min {seconds % 60:02} s"
+    if seconds < 86_400:
+        return f"{seconds // 3_600} h {seconds % 3_600 // 60:02} min"
+    return f"{seconds // 86_400} d {seconds % 86_400 // 3_600} h"
+
+
 def preview(value: JsonValue | TextRef, limit: int = INLINE_CHARS) -> str:
     """Return the first line of `value`, at most `limit` characters, for titles and lists.
 

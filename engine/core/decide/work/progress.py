@@ -24,6 +24,7 @@ from engine.core.events import (
 )
 from engine.core.followups import AfterEnd, AnswerNow, CheckGroup, FinishRun, PlaceAgain, PlanGroup, StartUnblocked
 from engine.core.queries.team.tree import is_cancelled, why_cancelled
+from engine.core.queries.work.critical_path import critical_path
 from engine.core.queries.work.retries import lets_pass
 from engine.core.records.records import field_names
 from engine.core.signals import TextRead
@@ -260,7 +261,7 @@ def finish_run(state: State, followup: FinishRun, ctx: DecisionContext) -> list[
             run_id=root.run_id,
             status=RunStatus(root.status.value),
             output=root.output,
-            figures=_figures(run),
+            figures=_figures(state, run, ctx.now_ms),
             error=root.error,
             following=list(run.before),
             # Finished runs leave the state; screens name their tasks from this event.
@@ -269,7 +270,14 @@ def finish_run(state: State, followup: FinishRun, ctx: DecisionContext) -> list[
     ]
 
 
-def _figures(run: Run) -> RunFigures:
+_COMPUTED_FIGURES = ("tasks", "times", "critical")
+
+
+def _figures(state: State, run: Run, now_ms: int) -> RunFigures:
+    path = critical_path(state, run, now_ms)
     return RunFigures(
-        tasks=run.total, **{name: getattr(run, name) for name in field_names(RunFigures) if name != "tasks"}
+        tasks=run.total,
+        times=path.times,
+        critical=path.parts,
+        **{name: getattr(run, name) for name in field_names(RunFigures) if name not in _COMPUTED_FIGURES},
     )

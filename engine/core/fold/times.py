@@ -1,0 +1,102 @@
+"""Fold: where the time of tasks went.
+
+`Task.spans` covers the time from the creation of a task to `Task.counted_ms`. What a task did or waited for until an
+event is what its fields say before that event changes them, so a handler calls `count_time` first. Read with
+`queries/work/times.py`.
+"""
+
+from engine.core.queries.work.times import code_of, detail_of, pieces_of, stop_kind
+from engine.core.records.records import copy_with
+from engine.core.records.shared import extend
+from engine.core.records.spans import (
+    CODE,
+    CODE_BITS,
+    CODE_MASK,
+    DETAIL_SHIFT,
+    MODEL,
+    REST,
+    SUSPENDED,
+    TOOL,
+    duration_of,
+    pack,
+)
+from engine.core.state import Agent, State, Stoppage, Supervisor, Task
+
+STEP_CODES = {"model": MODEL, "compact": MODEL, "tool": TOOL, "code": CODE}
+"""What the time of a step counts as, by `StepRecorded.what`."""
+MAX_STOPPAGES = 200
+"""Limit on the stoppages that are remembered; beyond it the oldest leave."""
+
+
+def count_time(state: State, task: Task) -> None:
+    """Count the time since the last count as what `task` does or waits for at present."""
+    if task.counted_ms != state.at_ms:
+        _count_until(state, task, state.at_ms)
+
+
+def _count_until(state: State, task: Task, until_ms: int) -> None:
+    # 0: a task of a state that was stored before times were counted.
+    task.counted_ms = task.counted_ms or task.created_ms
+    for code, piece_end_ms in pieces_of(state, task, code_of(state, task), until_ms):
+        _add(task, code, piece_end_ms, detail_of(task, code))
+
+
+def _add(task: Task, code: int, until_ms: int, detail: int = 0) -> None:
+    duration_ms = until_ms - task.counted_ms
+    if duration_ms <= 0:
+        return
+    task.counted_ms = until_ms
+    packed, spans = pack(code, duration_ms, detail), task.spans
+    if spans and spans[-1] >> DETAIL_SHIFT == packed >> DETAIL_SHIFT and spans[-1] & CODE_MASK == code:
+        task.spans = [*spans[:-1], spans[-1] + (duration_ms << CODE_BITS)]
+    else:
+        task.spans = extend(spans, [packed])
+
+
+def count_step(state: State, task: Task, what: str, duration_ms: int) -> None:
+    """Give a step that ends now the time since it began, less what is counted already."""
+    count_time(state, task)
+    attempt = task.attempt
+    if duration_ms <= 0 or attempt is None:
+        return
+    began_ms = max(state.at_ms - duration_ms, attempt.started_ms)
+    code, detail = STEP_CODES[what], len(task.steps)
+    spans = [*task.spans]
+    end_ms, index = task.counted_ms, len(spans)
+    while index and end_ms > began_ms:
+        index -= 1
+        packed = spans[index]
+        since_ms = end_ms - duration_of(packed)
+        if packed & CODE_MASK == REST:
+            taken = pack(code, end_ms - max(since_ms, began_ms), detail)
+            spans[index : index + 1] = [taken] if since_ms >= began_ms else [pack(REST, began_ms - since_ms), taken]
+        end_ms = since_ms
+    task.spans = spans or ()
+
+
+def count_suspension(state: State, since_ms: int) -> None:
+    """Count the time since `since_ms` as without an engine, for all open tasks."""
+    for task in state.tasks.values():
+        if not task.ended:
+            count_suspended(state, task, since_ms)
+
+
+def count_suspended(state: State, task: Task, since_ms: int) -> None:
+    """Count the time since `since_ms` as without an engine, and that before as what `task` does or waits for."""
+    _count_until(state, task, min(since_ms, state.at_ms))
+    _add(task, SUSPENDED, state.at_ms)
+
+
+def note_stoppage(state: State, member: Agent | Supervisor) -> None:
+    """Note since when a member lets none of its tasks begin, or that it does again."""
+    kind = stop_kind(member)
+    stoppages = state.stoppages
+    lasting = (index for index, stop in enumerate(stoppages) if stop.subject == member.id and stop.until_ms is None)
+    index = next(lasting, None)
+    if kind == (None if index is None else stoppages[index].kind):
+        return
+    if index is not None:
+        stoppages[index] = copy_with(stoppages[index], until_ms=state.at_ms)
+    if kind is not None:
+        stoppages.append(Stoppage(subject=member.id, kind=kind, since_ms=state.at_ms))
+        del stoppages[:-MAX_STOPPAGES]

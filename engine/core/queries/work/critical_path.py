@@ -1,0 +1,158 @@
+"""The critical path of a run: backwards from its end, at each moment the deepest open task that ended last.
+
+    request ├───────────────────────────────────────────┤
+    lead     ├──model──┬───waits for both───┬──model────┤      path: lead, then b, then lead
+      a                ├─────────┤
+      b                ├────────────────────┤
+
+Below each task, the child that ended last is followed until it became open, then the one that ended last before that;
+of equal ones that with the lowest id. What no child covers is time of the task itself, of a group `queue`. Time before
+a task could begin (its predecessors had not ended) belongs to those.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from engine.core.queries.work.times import Times, clip, spans_of
+from engine.core.records.spans import BLOCKED, DELEGATED, KIND_OF, QUEUE, TIME_KINDS, TimeKind, TimeSpan
+from engine.core.records.values import preview
+from engine.core.state import CriticalPart, Run, State, Task
+
+MAX_PARTS = 12
+"""Number of parts of a critical path that are kept."""
+
+
+class CriticalPath(NamedTuple):
+    """Where the time of a run went."""
+
+    times: Times
+    """Milliseconds by kind; they add up to its wall time."""
+    parts: list[CriticalPart]
+    """Its `MAX_PARTS` longest parts, in the order of time."""
+
+
+class _Stretch(NamedTuple):
+    """A time in which a task was open."""
+
+    until_ms: int
+    since_ms: int
+    task: Task
+
+
+class _Segment(NamedTuple):
+    task: Task
+    span: TimeSpan
+
+
+def critical_path(state: State, run: Run, now_ms: int) -> CriticalPath:
+    """Return where the time of a run of the state went; an open one is counted to `now_ms`."""
+    root = state.tasks[run.root_id]
+    times: dict[int, int] = {}
+    lengths: dict[tuple[str, int, int], int] = {}
+    for task, span in _segments(_PathFinder(state, now_ms), root, run.started_ms, now_ms):
+        length_ms = span.until_ms - span.since_ms
+        times[span.code] = times.get(span.code, 0) + length_ms
+        key = (task.id, TIME_KINDS.index(KIND_OF[span.code]), span.detail)
+        lengths[key] = lengths.pop(key, 0) + length_ms  # moves it: at last they are in the order of their beginning
+    by_kind: Times = {}
+    for code, length_ms in times.items():
+        by_kind[KIND_OF[code]] = by_kind.get(KIND_OF[code], 0) + length_ms
+    longest = sorted(lengths, key=lambda key: -lengths[key])[:MAX_PARTS]
+    parts = [
+        CriticalPart(
+            task_id=task_id,
+            agent=_agent_name(state, state.tasks[task_id]),
+            kind=TIME_KINDS[kind],
+            ms=lengths[task_id, kind, detail],
+            words=_describe(state.tasks[task_id], TIME_KINDS[kind], detail),
+        )
+        # The path was followed backwards.
+        for task_id, kind, detail in reversed([key for key in lengths if key in set(longest)])
+    ]
+    return CriticalPath({kind: by_kind[kind] for kind in TIME_KINDS if kind in by_kind}, parts)
+
+
+class _PathFinder:
+    """The spans and the open times of the tasks of a run."""
+
+    def __init__(self, state: State, now_ms: int) -> None:
+        self._state, self._now_ms = state, now_ms
+
+    def spans(self, task: Task) -> list[TimeSpan]:
+        return spans_of(self._state, task, self._now_ms)
+
+    def stretches(self, task: Task) -> list[_Stretch]:
+        """Return when the children of a task were open: the one that ended last first."""
+        stretches = [stretch for child_id in task.children for stretch in self._open_times(self._state.tasks[child_id])]
+        stretches.sort(key=lambda stretch: (-stretch.until_ms, int(stretch.task.id[1:])))
+        return stretches
+
+    def _open_times(self, task: Task) -> Iterator[_Stretch]:
+        since_ms = until_ms = task.created_ms
+        for span in self.spans(task):
+            if span.code == BLOCKED:
+                if since_ms < until_ms:
+                    yield _Stretch(until_ms, since_ms, task)
+                since_ms = span.until_ms
+            until_ms = span.until_ms
+        if since_ms < until_ms:
+            yield _Stretch(until_ms, since_ms, task)
+
+
+def _segments(finder: _PathFinder, root: Task, since_ms: int, until_ms: int) -> Iterator[_Segment]:
+    """Yield the critical path of a task between two times, backwards."""
+    front = [(root, since_ms, until_ms, True)]
+    while front:  # a stack, because delegations may nest deeply
+        task, since_ms, until_ms, has_children = front.pop()
+        if not has_children:
+            yield from _own_segments(task, finder.spans(task), since_ms, until_ms)
+            continue
+        path: list[tuple[Task, int, int, bool]] = []
+        at_ms = until_ms
+        for stretch in finder.stretches(task) if task.children else ():
+            if stretch.since_ms >= at_ms:
+                continue
+            if at_ms <= since_ms:
+                break
+            end_ms = min(stretch.until_ms, at_ms)
+            if end_ms <= since_ms:
+                break
+            if end_ms < at_ms:
+                path.append((task, end_ms, at_ms, False))
+            at_ms = max(since_ms, stretch.since_ms)
+            path.append((stretch.task, at_ms, end_ms, True))
+        if at_ms > since_ms:
+            path.append((task, since_ms, at_ms, False))
+        front += reversed(path)
+
+
+def _own_segments(task: Task, spans: list[TimeSpan], since_ms: int, until_ms: int) -> Iterator[_Segment]:
+    """Yield the segments of a task itself between two times, backwards."""
+    for span in reversed([*clip(spans, since_ms, until_ms)]):
+        # A run may outlive its root: attempts that were asked to stop may take a while.
+        if span.until_ms < until_ms:
+            yield _Segment(task, TimeSpan(QUEUE, span.until_ms, until_ms))
+        is_overhead = task.kind == "group" and span.code == DELEGATED
+        yield _Segment(task, span._replace(code=QUEUE) if is_overhead else span)
+        until_ms = span.since_ms
+    if since_ms < until_ms:
+        yield _Segment(task, TimeSpan(QUEUE, since_ms, until_ms))
+
+
+def _agent_name(state: State, task: Task) -> str | None:
+    agent = state.agents.get(task.agent_id or "")
+    return state.former_agents.get(task.agent_id or "") if agent is None else agent.name
+
+
+def _describe(task: Task, kind: TimeKind, detail: int) -> str:
+    if not detail:
+        return ""
+    if kind == "person":
+        return f"e{detail}"
+    if detail > len(task.steps):
+        return ""
+    name = [*task.steps][detail - 1].rsplit(":", 2)[0]
+    what, _, rest = name.partition(":")
+    if kind == "tool":
+        return preview(rest if what == "tool" and rest else name)
+    return f"{what} {rest}" if rest.isdigit() else preview(name)
