@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 from typing import ClassVar, TypeVar, cast
 
-from textual import events
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.widget import Widget
@@ -34,8 +33,6 @@ SORTS = (
 """Keys of screens whose rows can be sorted."""
 BELOW = Grip("below", "below", "top")
 """The pane below the table, on screens that have one."""
-BELOW_MIN_PERCENT = 45
-"""Smallest share of the body that the pane takes, in percent."""
 BELOW_LINES = 6
 """Free lines that the pane needs below the rows on a low screen."""
 LONG_LISTING_ROWS, ROWS_PER_MS = 1_000, 10
@@ -63,8 +60,7 @@ class DetailsPane:
         screen = self._screen
         if not screen.BELOW_MIN_HEIGHT:
             return
-        if screen.FILLS:
-            self._fill()
+        self._fill()
         below, key = screen.query_one("#below", Lines), screen.table.selected
         width, height = below.size
         if below.display and width:
@@ -85,11 +81,12 @@ class DetailsPane:
             return
         tall = self._screen.size.height >= self._screen.BELOW_MIN_HEIGHT
         # A table without rows says why: it keeps its share, and on a low screen all.
-        free = room - (len(self._screen.table.rows.keys) or room) - 2
+        step = self._screen.FILL_STEP
+        free = room - (-(-len(self._screen.table.rows.keys) // step) * step or room) - 2
         below.display = tall or free >= BELOW_LINES
         if below.display:
             wished = self._screen.sizes.chosen_size(BELOW)
-            least = room * BELOW_MIN_PERCENT // 100 if tall else BELOW_LINES
+            least = room * self._screen.BELOW_MIN_PERCENT // 100 if tall else BELOW_LINES
             height = max(least, free) if wished is None else min(wished, room - MIN_HEIGHT)
             old_height = below.styles.inline.height  # that of the style sheet is a share
             if old_height is None or old_height.value != height:
@@ -131,11 +128,14 @@ class TableScreen(Frame):
     HEADS: ClassVar[Mapping[str, str]] = {}
     """The order that a click on each heading chooses."""
     BELOW_MIN_HEIGHT: ClassVar[int] = 0
-    """Screen height from which a pane below shows details of the row under the cursor; 0 for no pane."""
-    FILLS: ClassVar[bool] = False
-    """Whether that pane takes all lines that the rows leave free, on low screens too; for rows that seldom come and go,
-    because the pane moves with their number.
+    """Screen height from which a pane below always shows details of the row under the cursor; 0 for no pane.
+
+    The pane takes all lines that the rows leave free, on low screens too.
     """
+    BELOW_MIN_PERCENT: ClassVar[int] = 45
+    """Smallest share of the body that the pane takes, in percent."""
+    FILL_STEP: ClassVar[int] = 1
+    """Number of rows that may come or go before the pane moves."""
     KINDS: ClassVar[tuple[str, ...]] = ()
     """Kinds of the events that are read from the journal."""
     MAX_ENTRIES: ClassVar[int] = 2_000
@@ -208,11 +208,6 @@ class TableScreen(Frame):
             self.key_frames.call_after(self.details.show_now)
         else:
             self.details.show(view)
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Show the pane below the table if there is room for it."""
-        if self.BELOW_MIN_HEIGHT and not self.FILLS:
-            self.query_one("#below").display = event.size.height >= self.BELOW_MIN_HEIGHT
 
     def on_table_moved(self, event: Table.Moved) -> None:
         self.key_frames.call_after(self.details.show_now)

@@ -14,6 +14,7 @@ from dashboard.views.drawing.lines import BLANK, Line, Span, hairline
 from dashboard.views.facts import agent_page
 from dashboard.views.facts.agent import agent_facts
 from dashboard.views.facts.agent_says import latest_output
+from dashboard.views.facts.conversation import TaskConversation
 from dashboard.views.facts.ended import ended_tasks_in
 from dashboard.views.facts.prompt import prompt_beginning, prompt_lines, prompt_of
 from dashboard.views.facts.step_table import steps_among
@@ -85,7 +86,7 @@ class AgentScreen(PanelsScreen):
 
     def __init__(self, subject_id: str) -> None:
         super().__init__(subject_id)
-        self.events = AgentEvents(subject_id)
+        self.events, self._conversation = AgentEvents(subject_id), TaskConversation()
         self.reading = PageReading(self, self.events.read, self.show_body, self.events.task_needing_input)
 
     def body(self) -> Iterable[Widget]:
@@ -139,7 +140,7 @@ class AgentScreen(PanelsScreen):
             view.state,
             task,
             self.events.task_id,
-            self.reading.entries,
+            self._conversation.lines(self.reading.entries, self.events.task_id, view.names, pane.wide),
             view.counts,
             view.live,
             width=pane.wide,

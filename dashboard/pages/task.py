@@ -14,6 +14,7 @@ from dashboard.views.drawing.lines import BLANK, Line, Span, hairline
 from dashboard.views.drawing.values import output_lines
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.agent_says import latest_output
+from dashboard.views.facts.conversation import TaskConversation
 from dashboard.views.facts.ended import ended_tasks_in
 from dashboard.views.facts.prompt import prompt_lines, prompt_of
 from dashboard.views.facts.step_table import steps_among
@@ -80,7 +81,7 @@ class TaskScreen(PanelsScreen):
         super().__init__(subject_id)
         self.reading = PageReading(self, self.read, self.show_body, self.task_needing_input)
         self._run_id: str | None = None
-        self._newest = Newest(READ)
+        self._newest, self._conversation = Newest(READ), TaskConversation()
 
     def body(self) -> Iterable[Widget]:
         yield Lines(id="facts")
@@ -145,7 +146,7 @@ class TaskScreen(PanelsScreen):
             view.state,
             task,
             self.subject_id,
-            self.reading.entries,
+            self._conversation.lines(self.reading.entries, self.subject_id, view.names, pane.wide),
             view.counts,
             view.live,
             width=pane.wide,
@@ -154,8 +155,9 @@ class TaskScreen(PanelsScreen):
         lines, title = section.lines, section.title
         if task is not None and task.ended and task.output is not None:
             lines = output_lines(self.reading.texts.of(task.output), pane.wide)
-        title = title if section.grows else "OUTPUT"
-        right = pane.follow_growth(self.subject_id if section.grows else None)
+        grows = task is not None and not task.ended
+        title = title if grows else "OUTPUT"
+        right = pane.follow_growth(self.subject_id if grows else None)
         pane.fill(
             title, lines or [_make_faint_line("nothing" if task is None or task.ended else "nothing yet")], right=right
         )

@@ -29,7 +29,7 @@ class AgentsScreen(TableScreen):
     ORDERS = tuple(ORDERS)
     HEADS = HEADS
     GRIPS = (BELOW,)
-    BELOW_MIN_HEIGHT, FILLS = 34, True
+    BELOW_MIN_HEIGHT = 34
 
     def __init__(self) -> None:
         super().__init__()

@@ -26,7 +26,7 @@ class AuditScreen(TableScreen):
     PLACE = "audit"
     SORTED, OPENS, KINDS = False, "event", KINDS
     GRIPS = (BELOW,)
-    BELOW_MIN_HEIGHT, FILLS = 34, True
+    BELOW_MIN_HEIGHT = 34
     KEYS = (
         ("enter", "open"),
         ("Y", "copy the line", "copy the command line that does the same"),

@@ -31,7 +31,7 @@ class EnginesScreen(TableScreen):
     PLACE = "engines"
     SORTED, OPENS, KINDS = False, "event", KINDS
     GRIPS = (BELOW,)
-    BELOW_MIN_HEIGHT, FILLS = 34, True
+    BELOW_MIN_HEIGHT = 34
     KEYS = (
         ("enter", "open"),
         ("E", "start, hand over", "start an engine where none runs, or let another one lead"),

@@ -15,7 +15,7 @@ class InboxScreen(TableScreen):
 
     PLACE = "inbox"
     GRIPS = (BELOW,)
-    BELOW_MIN_HEIGHT, FILLS = 20, True
+    BELOW_MIN_HEIGHT = 20
     MARKED = "enter gives them one answer"
     BINDINGS = [*MARKS]
     KEYS = (

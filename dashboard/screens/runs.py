@@ -16,7 +16,7 @@ class RunsScreen(TableScreen):
 
     PLACE = "runs"
     GRIPS = (BELOW,)
-    BELOW_MIN_HEIGHT, FILLS = 34, True
+    BELOW_MIN_HEIGHT = 34
     MARKED = "<pause or resume:z> pauses or resumes them, <cancel:ctrl+d> cancels them, <retry:r> submits them again"
     BINDINGS = [*MARKS]
     KEYS = (

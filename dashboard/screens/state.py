@@ -31,7 +31,7 @@ class StateScreen(TableScreen):
     PLACE = "state"
     SORTED = False
     GRIPS = (BELOW,)
-    BELOW_MIN_HEIGHT, FILLS = 34, True
+    BELOW_MIN_HEIGHT = 34
     KEYS = (
         ("enter", "go there", "go back to this moment, or look into this archive or fork"),
         ("=", "compare", "say what differs between this row and what is shown"),

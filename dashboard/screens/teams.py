@@ -23,7 +23,7 @@ class TeamsScreen(TableScreen):
     PLACE = "teams"
     SORTED = False
     GRIPS = (BELOW,)
-    BELOW_MIN_HEIGHT, FILLS = 34, True
+    BELOW_MIN_HEIGHT = 34
     KEYS = (
         ("enter", "switch to it", "show this team instead; the one here goes on"),
         ("/", "filter"),

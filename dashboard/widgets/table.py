@@ -8,6 +8,7 @@ See docs/decisions/measurements.md.
 from collections.abc import Iterable, Sequence, Set
 from functools import partial
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -58,6 +59,12 @@ class VisibleRows:
             for key, fresh in self.fresh.items()
         }
         self.cells, self.fresh = cells_by_key, {key: each for key, each in left.items() if each and key in cells_by_key}
+
+
+def _text_width(cell: Cell, max_width: int) -> int:
+    """Return the cells of a text, at most about `max_width`."""
+    texts = [span.text for span in cell.spans] or [cell.lead, cell.text]
+    return sum(cell_len(text[:max_width]) for text in texts)
 
 
 def column_at(x: int, rooms: Sequence[tuple[int, int]], gap: int) -> int | None:
@@ -124,8 +131,10 @@ class Table(Toned, ScrollView, can_focus=True):
         """Whether the operator has moved the cursor."""
         self._now_ms = self._listed_wide = 0
         self._visible = VisibleRows()
-        self._room_for: tuple[Sequence[AnyColumn], int] = ((), 0)
+        self._room_for: tuple[Sequence[AnyColumn], int, dict[str, int]] = ((), 0, {})
         self._rooms: list[tuple[int, int]] = []
+        self._needs: dict[str, int] = {}
+        """Width of the widest text so far of each growing column, so that columns do not move to and fro."""
         self._strips: dict[object, Strip] = {}
         """Cache of drawn lines, by everything that they depend on."""
         self._painted: dict[int, Strip] = {}
@@ -157,7 +166,7 @@ class Table(Toned, ScrollView, can_focus=True):
     def show(self, listing: Rows, now_ms: int) -> None:
         """Show these rows as of `now_ms`; repaint only lines that differ."""
         if listing.columns != self.rows.columns:  # other columns are not changed cells
-            self._visible = VisibleRows()
+            self._visible, self._needs = VisibleRows(), {}
         self.rows, self._now_ms, self._listed_wide = listing, now_ms, self.wide
         self._take_room(len(listing.keys))
         self._tell_width()
@@ -220,6 +229,17 @@ class Table(Toned, ScrollView, can_focus=True):
         """Compare visible rows with those shown before, and brighten changed cells."""
         top, brightens = self.scroll_offset.y, self.app.animation_level != "none"
         self._visible.update(self.rows, range(top, top + self.room), self._now_ms, brightens=brightens)
+        self._measure_texts()
+
+    def _measure_texts(self) -> None:
+        """Widen what growing columns need to their widest visible text."""
+        for place, column in enumerate(self.rows.columns):
+            needed = self._needs.get(column.title, column.width)
+            if column.grow and needed < column.max_width:
+                cells = [cells[place] for cells in self._visible.cells.values() if place < len(cells)]
+                widest = max((_text_width(cell, column.max_width) for cell in cells), default=0)
+                if widest > needed:
+                    self._needs[column.title] = min(widest, column.max_width)
 
     def render_lines(self, crop: Region) -> list[Strip]:
         strips = self._lines(crop.line_range)
@@ -279,10 +299,13 @@ class Table(Toned, ScrollView, can_focus=True):
 
     def _fit_columns(self) -> list[tuple[int, int]]:
         """Return index and width of the columns that fit beside the cursor and a blank."""
-        cache_key = (self.rows.columns, self.wide - 2)
+        cache_key = (self.rows.columns, self.wide - 2, self._needs)
         if self._room_for != cache_key:
-            self._room_for, self._rooms = cache_key, fit_columns(*cache_key, self._gap)
-            self._strips.clear()
+            columns, width, needs = cache_key
+            rooms = fit_columns(columns, width, self._gap, needs=needs)
+            if rooms != self._rooms or self._room_for[:2] != (columns, width):
+                self._strips.clear()
+            self._room_for, self._rooms = (columns, width, {**needs}), rooms
         return self._rooms
 
     @property

@@ -13,7 +13,7 @@ from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
 from tests.pilot.kept import led
 from tests.pilot.scene import NOW_MS, audit
-from tests.pilot.talking import asking
+from tests.pilot.talking import asking, talking
 from tests.pilot.trouble import trouble
 from tests.story import attempt, submitted
 from tests.world import agent, team_world
@@ -267,3 +267,15 @@ async def test_a_long_error_stands_once_below_its_task(tmp_path: Path) -> None:
         told = below(hand)
 
         assert told.count("begins here") == told.count("error       begins here") == told.count("to its end") == 1
+
+
+async def test_the_pane_below_few_tasks_takes_the_free_lines_for_what_was_said_and_done(tmp_path: Path) -> None:
+    work, _ = talking()
+    async with opened(tmp_path, size=(120, 40), work=work) as hand:
+        await hand.press("5", "down")
+        await hand.press()
+        said = below(hand)
+
+        assert "⚙ search query spring tides  limit 3" in said
+        assert "tides.org/spring" in said
+        assert hand.app.screen.query_one("#below").size.height > 20

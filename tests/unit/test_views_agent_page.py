@@ -11,6 +11,7 @@ from dashboard.views.event_log import Entry
 from dashboard.views.facts.agent import agent_facts
 from dashboard.views.facts.agent_page import facts_lines, last_section
 from dashboard.views.facts.agent_says import event_lines, latest_output
+from dashboard.views.facts.conversation import TaskConversation
 from dashboard.views.facts.ended import ended_tasks_in
 from dashboard.views.facts.prompt import prompt_beginning, prompt_lines, prompt_of, prompt_text
 from dashboard.views.facts.step_table import live_lines, step_lines, steps_among
@@ -106,14 +107,31 @@ def test_the_prompt_is_put_together_as_it_was_sent() -> None:
 def test_what_an_agent_writes_is_rendered_while_it_grows() -> None:
     work, live = talking()
     task = task_of(work, "writer")
-    said = latest_output(
-        work.state, task, task.id, entries(work), make_digest(work.state), live, width=60, now_ms=NOW_MS
-    )
+    said = latest_output(work.state, task, task.id, [], make_digest(work.state), live, width=60, now_ms=NOW_MS)
 
     assert said.grows
     assert text(said.lines)[-1].endswith("Ha ▍")
     assert "Tides" in text(said.lines)
     assert HOSTILE[0] not in "".join(text(said.lines))
+
+
+def test_a_conversation_has_all_turns_with_the_arguments_of_calls_and_fits_into_any_width() -> None:
+    work, _ = talking()
+    names = Names()
+    names.learn(work.journal)
+    chief, scout, seeker = (task_of(work, name).id for name in ("chief", "scout", "seeker"))
+    drawn = TaskConversation()
+
+    for width in (30, 60, 120):
+        for task_id in (chief, scout, seeker):
+            assert all(cell_width(line.spans) <= width for line in drawn.lines(entries(work), task_id, names, width))
+    said = "\n".join(text(drawn.lines(entries(work), chief, names, 100)))
+    assert said.index("Three of them can work") < said.index("Let me plan.") < said.index("delegate worker scout")
+    called = "\n".join(text(drawn.lines(entries(work), scout, names, 100)))
+    assert "⚙ search query spring tides  limit 3" in called
+    assert "tides.org/spring" in called
+    assert HOSTILE[0] not in called
+    assert "429: slow down" in "\n".join(text(drawn.lines(entries(work), seeker, names, 100)))
 
 
 def test_facts_fit_into_any_width() -> None:

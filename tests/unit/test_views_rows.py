@@ -1,5 +1,6 @@
 """How rows are fitted, counted, timed and found."""
 
+import dataclasses
 import json
 from decimal import Decimal
 from typing import Any
@@ -323,3 +324,17 @@ def test_the_keys_of_what_a_filter_found_are_those_of_its_rows_and_not_made_at_e
 
     assert log.keys == [str(one.seq) for one in found]
     assert log.keys is log.keys
+
+
+@given(columns, st.integers(1, 240), st.dictionaries(st.sampled_from("ABC"), st.integers(0, 90)))
+def test_no_column_gets_more_than_its_text_needs_while_another_one_is_cut(
+    given_columns: list[AnyColumn], width: int, needs: dict[str, int]
+) -> None:
+    titled = [dataclasses.replace(column, title="ABCDEFGHI"[at]) for at, column in enumerate(given_columns)]
+    rooms = dict(fit_columns(titled, width, needs=needs))
+
+    assert rooms.keys() == dict(fit_columns(titled, width)).keys()
+    growing = [at for at in rooms if titled[at].grow]
+    cut = [at for at in growing if rooms[at] < min(needs.get(titled[at].title, 0), titled[at].max_width)]
+    if cut and any(rooms[at] >= titled[at].width for at in growing):
+        assert all(rooms[at] <= max(titled[at].width, needs.get(titled[at].title, 0)) for at in growing)

@@ -7,21 +7,26 @@ from dashboard.views.drawing.facts import to_cells
 from dashboard.views.drawing.lines import BLANK, Line, Span, hairline, indent, pad
 from dashboard.views.drawing.prose import prose
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.drawing.sections import wrap_beginning
+from dashboard.views.drawing.sections import wrap_beginning, wrap_end
+from dashboard.views.facts.agent_says import latest_output
 from dashboard.views.facts.ended import EndedTask
 from dashboard.views.facts.run_page import run_lines
-from dashboard.views.facts.run_work import Census, at_work_lines, waiting_lines
-from dashboard.views.facts.task import task_facts
+from dashboard.views.facts.run_work import Census, at_work_lines, ended_lines, waiting_lines
+from dashboard.views.facts.steps import calls_of
+from dashboard.views.facts.task import task_facts, waiting_reason
 from dashboard.views.facts.task_page import child_lines, task_lines
 from dashboard.views.inbox import MEANINGS, question_lines
 from dashboard.views.view_state import ViewState
-from engine.core.state import Escalation
+from dashboard.views.words.subjects import worker_name
+from engine.core.state import Escalation, Task
 
 _LABEL = 12
 _MAX_WIDTH = 120
 """Maximum width of prose: longer lines are hard to read."""
 _MAX_LINES = 8
 """Lines of one paragraph."""
+_MAX_WORDS_LINES = 4
+"""Lines of what the agent of one task says now."""
 _MAX_OUTPUT_CHARACTERS = 4_000
 """Characters of an output, from its start."""
 
@@ -65,9 +70,24 @@ def _describe_answer(escalation: Escalation, answer: str) -> str:
 
 
 def describe_task(
-    view: ViewState, key: str, ended_task: EndedTask | None, width: int, height: int
+    view: ViewState,
+    key: str,
+    ended_task: EndedTask | None,
+    width: int,
+    height: int,
+    *,
+    earlier: Sequence[Line] = (),
 ) -> RowDetails | None:
-    """Return the facts of a task, its error in full, and the tasks that it delegated."""
+    """Return the facts of a task, its error in full, the tasks that it delegated, and the end of its conversation.
+
+    Args:
+        view: What is shown.
+        key: Id of the task.
+        ended_task: The task if the state has dropped it.
+        width: In cells.
+        height: In lines.
+        earlier: What was said and done in it up to now.
+    """
     state, now_ms, names = view.state, view.now_ms, view.names
     task = state.tasks.get(key)
     subject = task or ended_task
@@ -77,17 +97,22 @@ def describe_task(
     long_facts = [fact for fact in facts if fact.label == "error" and len(fact.text) > width - _LABEL]
     lines = task_lines([fact for fact in facts if fact not in long_facts], subject.title, key, width)
     lines += labelled_paragraphs(to_cells(long_facts), width)
-    if task is None:
-        return RowDetails("TASK", lines)
-    max_lines = max(_MAX_LINES, height - len(lines))
-    child_rows = child_lines(
-        state, task, width=min(width, _MAX_WIDTH), now_ms=now_ms, working=view.working, max_lines=max_lines
-    )
-    return RowDetails("TASK", [*lines, *indent_lines(child_rows)])
+    if task is not None:
+        max_lines = max(_MAX_LINES, (height - len(lines)) // 2)
+        text_width = min(width, _MAX_WIDTH) - 2
+        child_rows = child_lines(
+            state, task, width=text_width, now_ms=now_ms, working=view.working, max_lines=max_lines
+        )
+        lines += indent_lines(child_rows)
+    if (left := height - len(lines) - 1) >= 2:
+        said = latest_output(state, task, key, earlier, view.counts, view.live, width=width - 2, now_ms=now_ms)
+        if said.lines:
+            lines += [hairline(said.title, width), *indent_lines(said.lines[-left:])]
+    return RowDetails("TASK", lines)
 
 
 def describe_run(view: ViewState, key: str, census: Census, text: str, width: int, height: int) -> RowDetails:
-    """Return the progress of a run with its running and waiting tasks; for a finished run the start of its output."""
+    """Return the progress of a run with its tasks; for a finished run the start of its output."""
     state, now_ms, working = view.state, view.now_ms, view.working
     facts = run_lines(state, key, census.stages, width=width, now_ms=now_ms, working=working)
     text_width = min(width, _MAX_WIDTH) - 2
@@ -101,7 +126,35 @@ def describe_run(view: ViewState, key: str, census: Census, text: str, width: in
     left = max_lines - len(at_work)
     max_waiting = left if len(census.waiting) <= left else max(0, left - 1)  # the last line counts the others
     waits = waiting_lines(state, census, view.counts, width=text_width, now_ms=now_ms, max_lines=max_waiting)
-    return RowDetails("RUN", [*facts, BLANK, *indent_lines([*at_work, *waits])])
+    left -= len(waits)
+    ended = ended_lines(state, census, width=text_width, now_ms=now_ms, max_lines=left // 2)
+    words = (left - len(ended)) // max(1, len(at_work))
+    tasks = census.at_work[: len(at_work)]
+    lines = [
+        line
+        for task, row in zip(tasks, at_work, strict=True)
+        for line in (row, *_last_words(view, task, width - 2, min(words, _MAX_WORDS_LINES)))
+    ]
+    return RowDetails("RUN", [*facts, BLANK, *indent_lines([*lines, *waits, *ended])])
+
+
+def _last_words(view: ViewState, task: Task, width: int, max_lines: int) -> list[Line]:
+    """Return what the agent of a running task writes or calls now, or what the task waits for."""
+    if max_lines <= 0:
+        return []
+    live = view.live
+    calls = [f"⚙ {name} {arguments}" for name, arguments, _ in calls_of(live, task.id)]
+    text = " ".join(calls) or live.get(f"output:{task.id}") or live.get(f"thought:{task.id}") or ""
+    text = text or waiting_reason(view.state, task, view.counts, view.now_ms)
+    name = worker_name(view.state, task)
+    if not text or not name:
+        return []
+    lead = f"    {name}: "
+    pieces = wrap_end(" ".join(text[-_MAX_OUTPUT_CHARACTERS:].split()), max(12, width - len(lead)), max_lines)
+    return [
+        Line((Span(lead if not at else " " * len(lead), "faint"), Span(piece, "muted")))
+        for at, piece in enumerate(pieces)
+    ]
 
 
 def indent_lines(lines: Sequence[Line]) -> list[Line]:

@@ -188,11 +188,19 @@ MIN_GROWING_WIDTH = 8
 """Minimum width in cells to which a growing column shrinks in a narrow window."""
 
 
-def fit_columns(columns: Sequence[AnyColumn], width: int, gap: int = GAP) -> list[tuple[int, int]]:
+def fit_columns(
+    columns: Sequence[AnyColumn], width: int, gap: int = GAP, *, needs: Mapping[str, int] = MappingProxyType({})
+) -> list[tuple[int, int]]:
     """Return the columns that fit into `width` cells, as pairs of index and width.
 
     Columns with the highest `drop` are dropped first; growing columns share the surplus. If even the columns that are
     never dropped do not fit, growing ones shrink, because a cell cut by the edge of the window has no `…`.
+
+    Args:
+        columns: All columns, from the left.
+        width: In cells.
+        gap: Blank cells between two columns.
+        needs: Width of the widest text of growing columns, by title; they get that before any gets more.
     """
     visible = list(range(len(columns)))
     while len(visible) > 1 and _total_width(columns, visible, gap) > width:
@@ -206,25 +214,37 @@ def fit_columns(columns: Sequence[AnyColumn], width: int, gap: int = GAP) -> lis
     while over > 0 and (shrinkable := [index for index in growing if widths[index] > MIN_GROWING_WIDTH]):
         widths[max(shrinkable, key=lambda index: (columns[index].grow, widths[index]))] -= 1
         over -= 1
-    _share_surplus(columns, widths, growing, width - _total_width(columns, visible, gap))
+    surplus = width - _total_width(columns, visible, gap)
+    max_widths = {index: columns[index].max_width for index in growing}
+    if needs:
+        needed = {index: min(max_width, needs.get(columns[index].title, 0)) for index, max_width in max_widths.items()}
+        surplus = _share_surplus(columns, widths, needed, surplus)
+    _share_surplus(columns, widths, max_widths, surplus)
     return [*widths.items()]
 
 
-def _share_surplus(columns: Sequence[AnyColumn], widths: dict[int, int], growing: list[int], surplus: int) -> None:
-    """Add a surplus to the widths of growing columns; what exceeds the maximum of one goes to the others."""
+def _share_surplus(
+    columns: Sequence[AnyColumn], widths: dict[int, int], max_widths: Mapping[int, int], surplus: int
+) -> int:
+    """Add a surplus to the widths of growing columns and return what is left of it.
+
+    What exceeds the maximum of one column goes to the others.
+    """
+    growing = [*max_widths]
     by_growth = sorted(growing, key=lambda index: -columns[index].grow)
     while surplus > 0 and growing:
         shares = sum(columns[index].grow for index in growing)
         wished = {index: widths[index] + surplus * columns[index].grow // shares for index in growing}
-        full = [index for index in growing if wished[index] >= columns[index].max_width]
+        full = [index for index in growing if wished[index] >= max_widths[index]]
         for index in full or growing:
-            new_width = max(widths[index], min(wished[index], columns[index].max_width))
+            new_width = max(widths[index], min(wished[index], max_widths[index]))
             surplus -= new_width - widths[index]
             widths[index] = new_width
         growing = [index for index in growing if index not in full] if full else []
     for index in by_growth:  # the remainder of the division
-        more = min(max(0, surplus), columns[index].max_width - widths[index])
+        more = max(0, min(surplus, max_widths[index] - widths[index]))
         widths[index], surplus = widths[index] + more, surplus - more
+    return surplus
 
 
 def _total_width(columns: Sequence[AnyColumn], visible: list[int], gap: int) -> int:

@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from dashboard.views.drawing.lines import BLANK, Line, Span, cut, spread
-from dashboard.views.drawing.prose import growing_prose, paragraph, prose
-from dashboard.views.drawing.values import output_lines
+from dashboard.views.drawing.prose import growing_prose, paragraph, wrap_spans
 from dashboard.views.event_log import Entry, tone_of
 from dashboard.views.facts.step_table import is_step
+from dashboard.views.facts.steps import calls_of
 from dashboard.views.facts.task import describe_progress, waiting_reason
 from dashboard.views.measures.digest import Digest
-from dashboard.views.words.amounts import clock
+from dashboard.views.words.amounts import clock, duration
 from dashboard.views.words.glyphs import event_glyph
 from dashboard.views.words.names import Names
 from dashboard.views.words.sentences import sentence
-from engine.core.events import AttemptDone, StepRecorded
+from engine.core.events import AttemptDone
 from engine.core.state import State, Task
 
 _THOUGHT = 1_500
@@ -33,26 +33,36 @@ def latest_output(
     state: State,
     task: Task | None,
     task_id: str | None,
-    entries: Sequence[Entry],
+    earlier: Sequence[Line],
     counts: Digest,
     live: Mapping[str, str],
     *,
     width: int,
     now_ms: int,
 ) -> AgentOutput:
-    """Return the output of a task; `task` is None if the state has dropped it."""
-    if task is not None and not task.ended:
-        lines = _live_lines(live, task.id, width)
-        if lines:
-            return AgentOutput("SAYS", lines, grows=True)
+    """Return what was said and done in a task, then what is written now, or what it waits for.
+
+    Args:
+        state: The team.
+        task: None if the state has dropped it.
+        task_id: Its id.
+        earlier: Its conversation up to now.
+        counts: Counters of the state.
+        live: Live values by key.
+        width: In cells.
+        now_ms: In UTC milliseconds.
+    """
+    if task is None or task.ended:
+        return AgentOutput("SAID", [*earlier], grows=bool(earlier))
+    lines = _live_lines(live, task.id, width, now_ms)
+    if not lines:
         waits = waiting_reason(state, task, counts, now_ms)
         status = describe_progress(live, task.id) or waits
-        lead = [Line((Span(status, "waiting" if waits else ""),)), BLANK] if status else []
-        return AgentOutput("SAYS", [*lead, *_last_answer(entries, task.id, width)])
-    return AgentOutput("SAID", _last_answer(entries, task_id, width))
+        lines = [Line((Span(status, "waiting" if waits else ""),))] if status else []
+    return AgentOutput("SAYS", [*earlier, *([BLANK] if earlier and lines else []), *lines], grows=True)
 
 
-def _live_lines(live: Mapping[str, str], task_id: str, width: int) -> list[Line]:
+def _live_lines(live: Mapping[str, str], task_id: str, width: int, now_ms: int) -> list[Line]:
     thought, text = live.get(f"thought:{task_id}", ""), live.get(f"output:{task_id}", "")
     lines: list[Line] = []
     if thought:
@@ -62,21 +72,12 @@ def _live_lines(live: Mapping[str, str], task_id: str, width: int) -> list[Line]
         lines += [*([BLANK] if lines else []), *growing_prose(text, width)]
     elif lines:
         lines[-1] = lines[-1]._replace(spans=(*lines[-1].spans, Span(" ▍", "accent")))
+    for name, arguments, since_ms in calls_of(live, task_id):
+        took = [Span(duration(max(0, now_ms - since_ms)), "busy")]
+        call = [Span("⚙ ", "tool"), Span(name, "tool bold"), Span(f" {arguments}", "muted")]
+        first, *others = wrap_spans(call, max(12, width - 10))
+        lines += [spread(first, took, width), *(Line((Span("  "), *piece)) for piece in others)]
     return lines
-
-
-def _last_answer(entries: Sequence[Entry], task_id: str | None, width: int) -> list[Line]:
-    """Return the output of a task, or the last answer of its model."""
-    for entry in reversed(entries):
-        event = entry.event
-        if getattr(event, "task_id", None) != task_id:
-            continue
-        if isinstance(event, AttemptDone) and event.output is not None:
-            return output_lines(event.output, width)
-        if isinstance(event, StepRecorded) and event.what == "model" and isinstance(event.output, dict):
-            text = str(event.output.get("text") or event.output.get("thinking") or "")
-            return prose(text, width) if text else []
-    return []
 
 
 def event_lines(entries: Sequence[Entry], names: Names, width: int, *, agent_id: str = "") -> list[Line]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from dashboard.views.drawing.lines import Line, Span, cut_path, pad, spread
 from dashboard.views.drawing.plots import meter
 from dashboard.views.facts.task import share_of_attempt, waiting_reason
+from dashboard.views.facts.task_page import task_line
 from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import duration
 from dashboard.views.words.glyphs import task_mark
@@ -16,6 +17,8 @@ from engine.core.state import Run, State, Task, TaskStatus
 
 MAX_LINES = 200
 """Lines of one list."""
+MAX_LISTED = 200
+"""Tasks of a run up to which its ended ones are listed too."""
 TASKS_PER_MS = 5
 """Tasks per millisecond of pause: a run with n tasks is counted again after n / TASKS_PER_MS milliseconds."""
 _WAITING_STATUSES = frozenset({TaskStatus.WAITING, TaskStatus.RETRYING, TaskStatus.PREEMPTED, TaskStatus.IN_DOUBT})
@@ -35,6 +38,8 @@ class Census:
 
     at_work: list[Task] = field(default_factory=list)
     waiting: list[Task] = field(default_factory=list)
+    ended: list[Task] = field(default_factory=list)
+    """The newest first, of a run of at most `MAX_LISTED` tasks."""
     stages: list[Stage] = field(default_factory=list)
 
 
@@ -57,8 +62,11 @@ def take_census(state: State, run: Run) -> Census:
             out.at_work.append(task)
         elif task.status in _WAITING_STATUSES:
             out.waiting.append(task)
+        elif len(run.tasks) <= MAX_LISTED:
+            out.ended.append(task)
     out.at_work.sort(key=lambda task: (not task.children, task.started_ms or 0))
     out.waiting.sort(key=lambda task: (not task.ready, task.priority, task.ready_ms or task.created_ms))
+    out.ended.sort(key=lambda task: -(task.ended_ms or 0))
     nodes = (state.tasks[child_id] for child_id in root.children if child_id in state.tasks)
     out.stages = [Stage(task, ended_counts[task.id], total[task.id]) for task in nodes]
     return out
@@ -111,6 +119,11 @@ def _progress_of(
         total = len(task.children)
         return (total - task.open) / total, f"{total - task.open:,}/{total:,}"
     return share_of_attempt(state, task, live, now_ms=now_ms, working=working), duration(spent_ms)
+
+
+def ended_lines(state: State, census: Census, *, width: int, now_ms: int, max_lines: int) -> list[Line]:
+    """Return a line for each ended task, the newest first, up to `max_lines`: its agent and its time."""
+    return [task_line(state, task, width, now_ms, working=True) for task in census.ended[: max(0, max_lines)]]
 
 
 def waiting_lines(

@@ -38,9 +38,9 @@ def child_lines(
     """
     children = [state.tasks[child_id] for child_id in task.children if child_id in state.tasks]
     if max_lines is None or len(children) <= max_lines:
-        return [_child_line(state, child, width, now_ms, working) for child in children]
+        return [task_line(state, child, width, now_ms, working=working) for child in children]
     visible_children = sorted(children, key=_urgency_rank)[: max(0, max_lines - 1)]
-    lines = [_child_line(state, child, width, now_ms, working) for child in visible_children]
+    lines = [task_line(state, child, width, now_ms, working=working) for child in visible_children]
     return [*lines, Line((Span(f"  and {len(children) - len(visible_children):,} more", "faint"),))]
 
 
@@ -51,7 +51,8 @@ def _urgency_rank(task: Task) -> int:
     return 3 if task.status is TaskStatus.DONE else 1 if task.ended else 2
 
 
-def _child_line(state: State, child: Task, width: int, now_ms: int, working: bool) -> Line:
+def task_line(state: State, child: Task, width: int, now_ms: int, *, working: bool) -> Line:
+    """Return a task with its agent and its time."""
     mark = task_mark(child, working=working)
     agent = state.agents.get(child.agent_id or child.worker_id or "")
     name_width = max(8, width // 4)
