@@ -10,6 +10,7 @@ from functools import partial
 
 from dashboard.reading.feed import entries_of
 from dashboard.views.event_log import BLOCK, Entry, Search
+from dashboard.views.search_hits import excerpt_around, words_of
 from dashboard.views.words.event_filter import EventSubject, conditions_of, prefilter
 from dashboard.views.words.filters import Filter, FilterError
 from dashboard.views.words.names import Names
@@ -58,8 +59,9 @@ class SearchQuery:
         self.names.learn(end_events_of(reader, self.names.unknown(records)))
         try:
             candidates = prefilter(records, self.event_filter, self.names)
+            words = words_of(self.event_filter)
             return [
-                entry
+                entry._replace(excerpt=excerpt_around(record.body, words)) if words else entry
                 for record, entry in zip(candidates, entries_of(reader, candidates, self.names), strict=True)
                 if self.event_filter.passes(EventSubject(record, entry.event, self.names, self.state))
             ]

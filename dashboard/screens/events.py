@@ -12,6 +12,7 @@ from dashboard.reading.event_search import SearchQuery, search_after, search_bef
 from dashboard.reading.feed import entries_of
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.event_log import BLOCK, Entry, FilteredLog, Search, WholeLog
+from dashboard.views.folded_log import FoldedLog
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.filters import parse_partial_filter
 from dashboard.widgets.table import Log, Table
@@ -44,19 +45,27 @@ class EventsScreen(Frame):
 
     PLACE = "events"
     KEYS = (
-        ("enter", "open"),
-        ("↑↓", "scroll"),
+        ("enter", "open", "open the event; show the routine events of a row one by one"),
+        (".", "fold", "fold the routine events around the cursor to one row, or show them one by one"),
+        ("A", "all", "show all events one by one, or fold routine ones"),
         ("G", "newest"),
         ("g", "first", "go to the first event"),
         ("/", "filter"),
         "back here",
     )
-    BINDINGS = [Binding("f", "follow", "follow", show=False)]
+    BINDINGS = [
+        Binding("f", "follow", "follow", show=False),
+        Binding("full_stop", "fold", "fold", show=False),
+        Binding("A", "fold_all", "all", show=False),
+    ]
 
     def __init__(self) -> None:
         super().__init__()
         self.finding = SearchFilter(self, self.show_filtered)
         self._whole: WholeLog | None = None
+        self._folded: FoldedLog | None = None
+        self._folds = True
+        """Whether routine events are folded."""
         self._search_log: FilteredLog | None = None
         self._ended_ids: dict[str, Collection[str] | None] = {}
         """Cache of the search about ended runs."""
@@ -73,16 +82,21 @@ class EventsScreen(Frame):
     def show(self, view: ViewState) -> None:
         whole = self._whole_log()
         self._search_again_in_past(view)
-        whole.grow(self._find_newest_seq(view), view.recent)
-        log = self._search_log or whole
+        newest_seq = self._find_newest_seq(view)
+        whole.grow(newest_seq, view.recent)
+        log = self._search_log or self._folded_log() or whole
+        if isinstance(log, FoldedLog):
+            log.grow(min(newest_seq, view.state.seq), view.recent)
         log.now_ms = view.now_ms
         self.log_table.show(log, view.wall_ms)
         if self._reading:
             return
-        if self._search_log is None:
-            self._read_blocks(whole)
+        if isinstance(log, FilteredLog):
+            self._search(log, view)
+        elif isinstance(log, FoldedLog):
+            self._read_older(log, whole.first_seq)
         else:
-            self._search(self._search_log, view)
+            self._read_blocks(whole)
 
     def _find_newest_seq(self, view: ViewState) -> int:
         """Return the seq of the newest event at the moment shown."""
@@ -99,6 +113,29 @@ class EventsScreen(Frame):
             self._whole = WholeLog(self.deck.feed.names)
             self.deck.background.read(lambda reader: reader.records(0, 1), self._receive_first)
         return self._whole
+
+    def _folded_log(self) -> FoldedLog | None:
+        if self._folds and self._folded is None:
+            self._folded = FoldedLog(self.deck.feed.names)
+        return self._folded if self._folds else None
+
+    def _read_older(self, log: FoldedLog, first_seq: int) -> None:
+        """Read the events before those that are loaded, when the first of them is visible."""
+        seq = log.oldest_seq
+        if seq <= first_seq or (self.log_table.top > 0 and len(log.keys) > self.log_table.room):
+            return
+        self._reading = True
+        names = self.deck.feed.names
+
+        def read(reader: Reader) -> list[Entry]:
+            return entries_of(reader, reader.records_before(seq, BLOCK), names)
+
+        def receive(entries: list[Entry]) -> None:
+            self._reading = False
+            log.add_older(entries)
+            self.show(self.deck.view)
+
+        self.deck.background.read(read, receive, on_failure=self._handle_read_failure)
 
     def _receive_first(self, first: Sequence[Record]) -> None:
         for record in first:
@@ -171,10 +208,38 @@ class EventsScreen(Frame):
         if self._search_log is not None:
             more = "" if self._search_log.complete else "+"
             facts.append(Cell(f"{len(self._search_log.keys):,}{more} found", "muted"))
+        elif self._folds and self._folded is not None and self._folded.folded_count:
+            facts.append(Cell(f"{self._folded.folded_count:,} folded", "muted"))
         return facts
 
     def on_table_opened(self, event: Table.Opened) -> None:
-        self.deck.open("event", event.key)
+        log = self.log_table.rows
+        if isinstance(log, FoldedLog) and log.is_folded(event.key):
+            self.action_fold()
+        else:
+            self.deck.open("event", event.key)
+
+    def action_fold(self) -> None:
+        """Show the routine events of the row under the cursor one by one, or fold those around it."""
+        log, key = self.log_table.rows, self.log_table.selected
+        if isinstance(log, FoldedLog) and log.toggle(key):
+            self.log_table.following = False
+            self.update_view(self.deck.view)
+            self.log_table.select(key or "")
+
+    def action_fold_all(self) -> None:
+        """Show all events one by one, or fold routine ones; the cursor stays at its event."""
+        self._folds, key = not self._folds, self.log_table.selected
+        self.update_view(self.deck.view)
+        if not self.log_table.following and key is not None:
+            self.log_table.select(key)
+
+    def on_log_reached_first(self, event: Log.ReachedFirst) -> None:
+        """Go to the first event of the journal, in the list of all events, which has it at hand."""
+        log = self.log_table.rows
+        if isinstance(log, FoldedLog) and log.oldest_seq > self._whole_log().first_seq:
+            self.action_fold_all()
+            self.log_table.place(0)
 
     def action_follow(self) -> None:
         """Go to the newest event and stay there."""

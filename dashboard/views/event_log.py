@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, overload
 from dashboard.views.abridged import LARGE_BYTES, abridge
 from dashboard.views.drawing.lines import Span
 from dashboard.views.drawing.rows import Cell, Column, make_cells, visible_columns
+from dashboard.views.search_hits import mark_hits, words_of
 from dashboard.views.words.amounts import moment
 from dashboard.views.words.filters import Filter
 from dashboard.views.words.glyphs import event_glyph
@@ -37,6 +38,8 @@ class Entry(NamedTuple):
     at_ms: int
     kind: str
     event: Event
+    excerpt: str = ""
+    """Its text around the hit of a search."""
 
     @classmethod
     def of(cls, record: Record, event: Event) -> "Entry":
@@ -105,7 +108,7 @@ class SeqKeys(Sequence[str]):
         return len(self._seqs)
 
 
-class _Log:
+class DatedLog:
     """Base of logs whose times have a date if some rows are not of today."""
 
     now_ms = 0
@@ -118,7 +121,7 @@ class _Log:
         return _DATED_COLUMNS if len(moment(oldest_ms, self.now_ms)) > _TIME_WIDTH else COLUMNS
 
 
-class WholeLog(_Log):
+class WholeLog(DatedLog):
     """All events of the file, by seq."""
 
     empty = ("nothing has happened yet", "an engine writes what it does here")
@@ -186,13 +189,13 @@ class Search(NamedTuple):
     """Whether that is the end of the journal in the direction of the search."""
 
 
-class FilteredLog(_Log):
+class FilteredLog(DatedLog):
     """The events that match a filter, the newest last."""
 
     def __init__(self, names: Names, needle: str, event_filter: Filter) -> None:
         self._names = names
         self._needle = needle
-        self.event_filter = event_filter
+        self.event_filter, self._words = event_filter, words_of(event_filter)
         self._entries: list[Entry] = []
         self.keys: list[str] = []
         self.from_seq: int | None = None
@@ -235,7 +238,14 @@ class FilteredLog(_Log):
         self.oldest_ms = entries[0].at_ms if entries else None
 
     def cells(self, index: int) -> Sequence[Cell]:
-        return cells_of(self._entries[index], self._names, self.now_ms)
+        """Return a row that shows where the filter has hit."""
+        entry = self._entries[index]
+        seq, at, sentence_cell, kind = cells_of(entry, self._names, self.now_ms)
+        if self._words:
+            glyph = sentence_cell.spans[0]
+            marked = mark_hits(sentence_cell.text, sentence_cell.tone, entry.excerpt, self._words)
+            sentence_cell = sentence_cell._replace(spans=(glyph, *marked))
+        return (seq, at, sentence_cell, kind)
 
     def index(self, key: str | None) -> int | None:
         seq = parse_seq(key or "")

@@ -12,6 +12,7 @@ import engine.core.events as on
 from dashboard.views.drawing.lines import BLANK, Line, Span, cut, cut_path, join_columns, spread
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.steps import EMPTY_INPUTS
+from dashboard.views.routine_events import BOOKKEEPING
 from dashboard.views.words.amounts import clock, duration, pluralize
 from dashboard.views.words.glyphs import event_glyph
 from dashboard.views.words.names import Names, without_title
@@ -25,30 +26,6 @@ KIND_MIN_WIDTH = 120
 _MAX_CACHED = 4_000
 _MAX_SCANNED = 2_000
 """Maximum events that are scanned."""
-_BOOKKEEPING = frozenset(
-    {
-        "part_recorded",
-        "pool_watched",
-        "queue_made",
-        "budget_timed",
-        "need_met",
-        "slot_wanted",
-        "attempt_parked",
-        "attempt_resumed",
-        "call_answered",
-        "call_rejoined",
-        "retry_due",
-        "item_taken",
-        "item_returned",
-        "plan_asked",
-        "tool_started",
-        "supervisor_added",
-        "agent_added",
-        "spec_registered",
-        "group_ended",
-    }
-)
-"""Kinds of events that only the Events screen shows."""
 _ROUTINE = (on.AttemptStarted, on.AttemptDone, on.StepRecorded, on.Delegated, on.GroupPlanned)
 """Events that are joined or left out at a high rate."""
 _PLAIN = {"": "muted", "accent": "", "strong": ""}
@@ -130,7 +107,7 @@ def newest_lines(
         if scanned >= _MAX_SCANNED or (len(lines) >= max_lines and not joins):
             break
         event = entry.event
-        if entry.kind in _BOOKKEEPING or (joins and isinstance(event, on.AttemptStarted)):
+        if entry.kind in BOOKKEEPING or (joins and isinstance(event, on.AttemptStarted)):
             continue
         if not joins or not isinstance(event, _ROUTINE):
             if len(lines) < max_lines:

@@ -61,6 +61,24 @@ class VisibleRows:
         self.cells, self.fresh = cells_by_key, {key: each for key, each in left.items() if each and key in cells_by_key}
 
 
+class ColumnNeeds:
+    """What growing columns need for their texts: the widest so far, so that columns do not move to and fro."""
+
+    def __init__(self) -> None:
+        self.widths: dict[str, int] = {}
+        """In cells, by title."""
+
+    def measure(self, columns: Sequence[AnyColumn], rows: Iterable[Sequence[Cell]]) -> None:
+        """Take the texts of visible rows into account."""
+        for place, column in enumerate(columns):
+            needed = self.widths.get(column.title, column.width)
+            if column.grow and needed < column.max_width:
+                cells = [cells[place] for cells in rows if place < len(cells)]
+                widest = max((_text_width(cell, column.max_width) for cell in cells), default=0)
+                if widest > needed:
+                    self.widths[column.title] = min(widest, column.max_width)
+
+
 def _text_width(cell: Cell, max_width: int) -> int:
     """Return the cells of a text, at most about `max_width`."""
     texts = [span.text for span in cell.spans] or [cell.lead, cell.text]
@@ -133,8 +151,7 @@ class Table(Toned, ScrollView, can_focus=True):
         self._visible = VisibleRows()
         self._room_for: tuple[Sequence[AnyColumn], int, dict[str, int]] = ((), 0, {})
         self._rooms: list[tuple[int, int]] = []
-        self._needs: dict[str, int] = {}
-        """Width of the widest text so far of each growing column, so that columns do not move to and fro."""
+        self._needs = ColumnNeeds()
         self._strips: dict[object, Strip] = {}
         """Cache of drawn lines, by everything that they depend on."""
         self._painted: dict[int, Strip] = {}
@@ -166,7 +183,7 @@ class Table(Toned, ScrollView, can_focus=True):
     def show(self, listing: Rows, now_ms: int) -> None:
         """Show these rows as of `now_ms`; repaint only lines that differ."""
         if listing.columns != self.rows.columns:  # other columns are not changed cells
-            self._visible, self._needs = VisibleRows(), {}
+            self._visible, self._needs = VisibleRows(), ColumnNeeds()
         self.rows, self._now_ms, self._listed_wide = listing, now_ms, self.wide
         self._take_room(len(listing.keys))
         self._tell_width()
@@ -229,17 +246,7 @@ class Table(Toned, ScrollView, can_focus=True):
         """Compare visible rows with those shown before, and brighten changed cells."""
         top, brightens = self.scroll_offset.y, self.app.animation_level != "none"
         self._visible.update(self.rows, range(top, top + self.room), self._now_ms, brightens=brightens)
-        self._measure_texts()
-
-    def _measure_texts(self) -> None:
-        """Widen what growing columns need to their widest visible text."""
-        for place, column in enumerate(self.rows.columns):
-            needed = self._needs.get(column.title, column.width)
-            if column.grow and needed < column.max_width:
-                cells = [cells[place] for cells in self._visible.cells.values() if place < len(cells)]
-                widest = max((_text_width(cell, column.max_width) for cell in cells), default=0)
-                if widest > needed:
-                    self._needs[column.title] = min(widest, column.max_width)
+        self._needs.measure(self.rows.columns, self._visible.cells.values())
 
     def render_lines(self, crop: Region) -> list[Strip]:
         strips = self._lines(crop.line_range)
@@ -299,7 +306,7 @@ class Table(Toned, ScrollView, can_focus=True):
 
     def _fit_columns(self) -> list[tuple[int, int]]:
         """Return index and width of the columns that fit beside the cursor and a blank."""
-        cache_key = (self.rows.columns, self.wide - 2, self._needs)
+        cache_key = (self.rows.columns, self.wide - 2, self._needs.widths)
         if self._room_for != cache_key:
             columns, width, needs = cache_key
             rooms = fit_columns(columns, width, self._gap, needs=needs)
@@ -473,6 +480,9 @@ def _jump(table: Table, key: str) -> None:
 class Log(Table):
     """A table of the journal, which follows the newest event."""
 
+    class ReachedFirst(Message):
+        """The key to the first row was pressed."""
+
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self.following = True
@@ -497,6 +507,11 @@ class Log(Table):
     def _keep_in_sight(self, before: int) -> None:
         if not self.following:
             super()._keep_in_sight(before)
+
+    def action_edge(self, towards: int) -> None:
+        super().action_edge(towards)
+        if towards < 0:
+            self.post_message(self.ReachedFirst())
 
     def to_end(self) -> None:
         """Go to the newest event and stay there."""

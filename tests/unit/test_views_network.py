@@ -37,7 +37,8 @@ from dashboard.views.measures.meters import METER, SPAN_MS, Meters
 from dashboard.views.measures.progress import Progress, progress_of, time_to_go
 from dashboard.views.measures.queues import QueueHistory
 from dashboard.views.network import Folding, Measures, network
-from dashboard.views.tail import _BOOKKEEPING, draw_tail, newest_lines, to_tail_line
+from dashboard.views.routine_events import BOOKKEEPING
+from dashboard.views.tail import draw_tail, newest_lines, to_tail_line
 from dashboard.views.words.glyphs import EVENT
 from dashboard.views.words.names import Names
 from engine.core.commands import Rollback, Submit, SupervisorSpec, SwapAgent
@@ -429,7 +430,7 @@ def test_wrapped_text_has_at_most_so_many_lines_and_cells(text: str, width: int,
 
 
 def test_kinds_that_the_tail_knows_are_kinds_of_events() -> None:
-    assert {kind.type for kind in EVENTS} >= {*EVENT, *_BOOKKEEPING}
+    assert {kind.type for kind in EVENTS} >= {*EVENT, *BOOKKEEPING}
 
 
 def test_what_was_told_of_events_long_ago_is_forgotten() -> None:
