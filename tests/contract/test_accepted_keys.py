@@ -36,6 +36,8 @@ EVERY_AGENT = {
     "pool": "unit/test_decide_pool.py::test_a_pool_never_grows_beyond_its_most",
     "limits": "unit/test_decide_budgets.py::test_a_task_has_the_limits_of_its_agent_or_those_inherited_from_above",
     "circuit": "unit/test_decide_circuit.py::test_a_circuit_opens_after_so_many_failures_in_a_row",
+    "silent_s": "unit/test_current_activity.py::test_the_options_of_the_agent_come_before_those_of_its_supervisor",
+    "stuck_s": "unit/test_current_activity.py::test_the_options_of_the_agent_come_before_those_of_its_supervisor",
 }
 """Tests of the keys that the engine carries out, whatever executes the agent."""
 STEP_LIMIT = "meaning/test_python_promises.py::test_a_step_that_takes_longer_than_its_limit_fails_the_attempt_then"
@@ -146,7 +148,17 @@ def test_a_key_of_the_other_kind_of_tool_server_is_refused(server: dict[str, Any
     assert f"mcp.tools.{key}: does nothing for a" in faults_of(mcp={"tools": server})
 
 
-CARRIES_OUT = ("decide", "fold", "followups", "queries", "scheduler", "strategies", "budgets", "policies")
+CARRIES_OUT = (
+    "activities",
+    "decide",
+    "fold",
+    "followups",
+    "queries",
+    "scheduler",
+    "strategies",
+    "budgets",
+    "policies",
+)
 UNDER_ANOTHER_NAME = {"strategy": "mode", "order": "members", "model": "lead_spec", "instructions": "lead_spec"}
 """Keys of a supervisor that become something else: `engine.teamfile.build`."""
 

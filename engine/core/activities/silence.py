@@ -7,6 +7,8 @@ last steps of that kind and name. Silence and being stuck only show: nothing is 
 from typing import NamedTuple
 
 from engine.core.activities.live import Live
+from engine.core.queries.team.tree import inherited_option
+from engine.core.records.keys import kind_of_step
 from engine.core.state import Agent, Attempt, State
 
 DEFAULT_SILENT_S = 30.0
@@ -36,8 +38,14 @@ class Patience(NamedTuple):
 
 
 def patience_of(state: State, agent: Agent) -> Patience:
-    """Return the patience with an agent."""
-    return Patience(round(1000 * DEFAULT_SILENT_S), round(1000 * DEFAULT_STUCK_S))
+    """Return the patience with an agent: its own options, else those of the nearest supervisor that sets them."""
+    spec, supervisor = state.spec_of(agent), state.supervisors[agent.supervisor_id]
+    silent_s, stuck_s = spec.silent_s, spec.stuck_s
+    if silent_s is None:
+        silent_s = inherited_option(state, supervisor, "silent_s", DEFAULT_SILENT_S)
+    if stuck_s is None:
+        stuck_s = inherited_option(state, supervisor, "stuck_s", DEFAULT_STUCK_S)
+    return Patience(round(1000 * silent_s), round(1000 * stuck_s))
 
 
 def silence_of(agent: Agent, attempt: Attempt, live: Live, patience: Patience, now_ms: int) -> Silence | None:
@@ -69,4 +77,8 @@ def silence_of(agent: Agent, attempt: Attempt, live: Live, patience: Patience, n
 
 def usual_limit_ms(agent: Agent, what: str, name: str) -> int:
     """Return how long a step may usually take until it counts as silent, in milliseconds."""
-    return round(1000 * UNKNOWN_STEP_S)
+    durations_ms = agent.step_ms.get(kind_of_step(what, name), ())
+    if len(durations_ms) < ENOUGH_STEPS:
+        return round(1000 * UNKNOWN_STEP_S)
+    slow_ms = sorted(durations_ms)[-(len(durations_ms) // 20) - 1]
+    return max(3 * slow_ms, round(1000 * MIN_STEP_S))

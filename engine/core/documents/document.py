@@ -153,8 +153,8 @@ class Document:
     """SHA-256 of the canonical form, 64 hex digits; a round trip through an archive does not change it.
 
     The canonical form is the document, followed by the texts as lines of JSON in the order of their references. Times
-    and pauses are left out, so that equal work at another time has the same hash, and so is `unpriced` if it is false:
-    older archives do not have that field.
+    and pauses are left out, so that equal work at another time has the same hash, and so are `unpriced`, `silent_s` and
+    `stuck_s` at their defaults: older archives do not have these fields.
     """
 
 
@@ -168,8 +168,9 @@ _CANONICAL: dict[str, dict[str, Any]] = {
 """Values of the canonical form, by kind of entity."""
 
 
-_LATER_DEFAULT = b',"unpriced":false'
-"""A default that `Usage` writes like all its fields; inside a text, its quotation marks would be escaped."""
+_LATER_DEFAULTS = (b',"unpriced":false', b',"silent_s":null', b',"stuck_s":null')
+"""Defaults that `Usage`, specs and options write like all their fields; inside a text, the quotation marks would be
+escaped."""
 
 
 def write_document(state: State, texts: list[JsonValue]) -> Document:
@@ -182,7 +183,9 @@ def write_document(state: State, texts: list[JsonValue]) -> Document:
         for kind, values in _CANONICAL.items()
     }
     canonical_body = encode_state(copy_with(partly_encoded, at_ms=0, minted={}, **canonical))
-    digest = hashlib.sha256(canonical_body.replace(_LATER_DEFAULT, b""))
+    for default in _LATER_DEFAULTS:
+        canonical_body = canonical_body.replace(default, b"")
+    digest = hashlib.sha256(canonical_body)
     digest.update(msgspec.json.Encoder().encode_lines(texts))
     return Document(state, encode_state(partly_encoded), digest.hexdigest())
 

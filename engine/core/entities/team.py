@@ -13,6 +13,8 @@ from engine.core.records.values import Usage
 from engine.core.specs.options import Balance, SupervisorOptions
 from engine.core.specs.spec import Aggregation
 
+MAX_STEP_NAMES = 20
+"""Number of kinds of steps whose durations are kept for each agent."""
 MAX_DURATIONS = 32
 """Number of last attempts whose median time at work is used."""
 Ids: TypeAlias = OrderedDict[str, int]
@@ -229,6 +231,9 @@ class Agent:
     """It has spent its budget, and a person is asked whether it gets more."""
     at_work_ms: list[int] = field(default_factory=list)
     """How long each of its last done attempts held a slot, in milliseconds; waits without a slot are left out."""
+    step_ms: dict[str, list[int]] = field(default_factory=dict)
+    """Durations of its last `MAX_DURATIONS` steps by kind and name (`records.keys.kind_of_step`), in milliseconds; the
+    kind that was recorded last comes last."""
     last_error: str | None = None
     insights: list[str] = field(default_factory=list)
     """Its insights, oldest first."""

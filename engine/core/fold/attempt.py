@@ -22,9 +22,10 @@ from engine.core.fold.windows import count_cancelled, count_done, count_failed, 
 from engine.core.queries.team.tree import why_cancelled
 from engine.core.queries.work.answered import model_of
 from engine.core.queries.work.queues import back_queue
+from engine.core.records.keys import kind_of_step
 from engine.core.records.shared import drop, put
 from engine.core.records.values import stored_value
-from engine.core.state import MAX_DURATIONS, Agent, Attempt, State, Task, TaskStatus
+from engine.core.state import MAX_DURATIONS, MAX_STEP_NAMES, Agent, Attempt, State, Task, TaskStatus
 
 # Module constants: looking up an attribute of an enumeration costs as much as a call.
 _DONE, _RUNNING, _WAITING = TaskStatus.DONE, TaskStatus.RUNNING, TaskStatus.WAITING
@@ -152,7 +153,23 @@ def _step_recorded(state: State, event: events.StepRecorded) -> None:
     charge_attempt(task, event.usage)
     count_step(state, task, event.what, event.duration_ms)
     if event.agent_id is not None and task.attempt is not None:
-        record_progress(state.agents[event.agent_id], task.attempt.generation)
+        agent = state.agents[event.agent_id]
+        record_progress(agent, task.attempt.generation)
+        if event.duration_ms:
+            _keep_duration(agent, kind_of_step(event.what, event.name), event.duration_ms)
+
+
+def _keep_duration(agent: Agent, kind: str, duration_ms: int) -> None:
+    """Keep the duration of a step, and forget the kind of step that was recorded longest ago if there are too many."""
+    durations_ms = agent.step_ms.pop(kind, None)
+    if durations_ms is None:
+        durations_ms = []
+        if len(agent.step_ms) >= MAX_STEP_NAMES:
+            del agent.step_ms[next(iter(agent.step_ms))]
+    agent.step_ms[kind] = durations_ms
+    durations_ms.append(duration_ms)
+    if len(durations_ms) > MAX_DURATIONS:
+        del durations_ms[0]
 
 
 def _model_failed(state: State, event: events.ModelFailed) -> None:

@@ -10,7 +10,7 @@ from engine.core.specs.failure_policies import Chain
 from engine.core.specs.limits import Limits
 from engine.core.specs.model_spec import McpSpec, ModelSpec
 from engine.core.specs.policies import Circuit, Restart
-from engine.core.validation.bounds import Label, Members, Name, Priority, Share, Slots, ZeroToADay
+from engine.core.validation.bounds import Label, Members, Name, Priority, Seconds, Share, Slots, ZeroToADay
 from engine.core.validation.records import ValidatedRecord
 from engine.core.validation.rules import Within
 
@@ -89,6 +89,10 @@ class SupervisorOptions(ValidatedRecord, kw_only=True):
     grace_s: ZeroToADay | None = None
     """Seconds that work which has to stop (a deadline, a cancel), delegated work too, may run to its next step before
     it is aborted."""
+    silent_s: Seconds | None = None
+    """Seconds without output after which a stream shows as silent; the default is 30."""
+    stuck_s: Seconds | None = None
+    """Seconds of silence after which work shows as stuck; the default is 300."""
     models: Mapping[Label, ModelSpec] = field(default_factory=dict)
     """Models by the names that agents use; in addition to those of the supervisors above."""
     mcp: Mapping[Label, McpSpec] = field(default_factory=dict)

@@ -125,6 +125,10 @@ class AgentSpec(ValidatedRecord, kw_only=True, tag_field="type", tag="agent"):
     """Budget of each of its tasks."""
     circuit: Circuit | None = None
     """When it gets no work for a while; by default what its supervisor says."""
+    silent_s: Seconds | None = None
+    """Seconds without output after which its stream shows as silent; by default what its supervisor says."""
+    stuck_s: Seconds | None = None
+    """Seconds of silence after which its work shows as stuck; by default what its supervisor says."""
 
     @override
     def __post_init__(self) -> None:
@@ -181,9 +185,14 @@ class DiscoveryConfig(ValidatedRecord, kw_only=True):
     """Most agents for one request."""
 
 
+_LATER_FIELDS = ("silent_s", "stuck_s")
+"""Fields that specs of earlier journals and archives do not have; at their default they are not part of the hash."""
+
+
 def spec_hash(spec: AgentSpec) -> str:
     """Return the content hash of `spec`: 16 hex digits, the same for equal specs in every process."""
-    return digest(spec)
+    values: dict[str, Any] = msgspec.to_builtins(spec)
+    return digest({name: value for name, value in values.items() if value is not None or name not in _LATER_FIELDS})
 
 
 def digest(value: object) -> str:

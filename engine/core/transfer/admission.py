@@ -25,7 +25,7 @@ from engine.core.records.values import TextRef, Usage
 from engine.core.signals import EngineBegan
 from engine.core.specs.guard import check_pattern
 from engine.core.specs.spec import spec_hash
-from engine.core.state import MAX_SUMMARIES, RunStatus, State, TrackRecord
+from engine.core.state import MAX_DURATIONS, MAX_STEP_NAMES, MAX_SUMMARIES, RunStatus, State, TrackRecord
 from engine.core.step import step
 
 _MAX_NUMBER = 2**53
@@ -125,6 +125,11 @@ def _numbers(state: State, tables: Mapping[str, EntityTable]) -> Iterator[str]:
     yield from _usages(EntityTable(Usage, usages).with_all_cells())
     if any(not 0 <= each < _MAX_NUMBER for agent in state.agents.values() for each in agent.at_work_ms):
         yield "an agent has worked for less than no time"
+    durations_ms = [list(agent.step_ms.values()) for agent in state.agents.values()]
+    if any(len(kinds) > MAX_STEP_NAMES or any(len(kind) > MAX_DURATIONS for kind in kinds) for kinds in durations_ms):
+        yield "an agent with more durations of steps than are kept"
+    if any(not 0 <= each < _MAX_NUMBER for kinds in durations_ms for kind in kinds for each in kind):
+        yield "a step took less than no time"
     if any(timer.due_ms > _MAX_DELAY_MS for timer in state.timers.values()):
         yield "a timer waits longer than anything may"
 
