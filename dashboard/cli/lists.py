@@ -174,11 +174,11 @@ def agents(ctx: click.Context, under: str | None, row_filter: Filter, *, by_cate
         supervisor = find_supervisor(state, under) if under is not None else None
     except Refused as refused:
         fail(refused.code, refused.reason)
-    counts = make_digest(state, working=look.working)
+    counts = make_digest(state, working=look.working, live=live, now_ms=look.now_ms)
     matching_agents = [
         agent for agent in state.agents.values() if supervisor is None or agent.supervisor_id == supervisor.id
     ]
-    matching_agents = filter_agents(state, matching_agents, row_filter)
+    matching_agents = filter_agents(state, matching_agents, row_filter, counts.activities)
     check_filter(row_filter)
     items = [agent_item(state, agent, counts) for agent in matching_agents]
 
@@ -233,11 +233,11 @@ def _lines(
     working: bool = True,
 ) -> list[_Line]:
     """Return the tasks of agents in `state`, of all runs or of one; `working` tells whether an engine is at work."""
-    counts = make_digest(state, working=working)
+    counts = make_digest(state, working=working, live=live, now_ms=now_ms)
     matching_tasks = [task for task in state.tasks.values() if task.kind == "agent" and run_id in (None, task.run_id)]
     return [
         (task_item(state, task), TaskRow(state, task, counts, live, now_ms))
-        for task in row_filter.apply(matching_tasks, lambda task: TaskSubject(state, task, now_ms))
+        for task in row_filter.apply(matching_tasks, lambda task: TaskSubject(state, task, counts.activities, now_ms))
     ]
 
 

@@ -1,5 +1,6 @@
 """Builds the view of the team that all screens draw: live, or as of a past moment."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,7 +55,7 @@ def make_view_state(
         return _past_view(playback.past, past, situation, before)
     state = State() if situation.opening else feed.state
     working = not feed.has_polled or (feed.engine is not None and feed.engine.alive)
-    counts = _digest_of(state, before, working=working)
+    counts = _digest_of(state, before, feed.live, now_ms, working=working)
     feed.activity.until_ms = None if working else gone_since_ms(state, feed.engine)
     feed.activity.sample_queues(situation.now_ms, counts.waiting, counts.waiting_of)
     return ViewState(state, counts, feed.live, situation, feed.names, feed.activity, feed.recent)
@@ -68,10 +69,13 @@ def _sample(feed: Feed, now_ms: int) -> None:
         feed.activity.sample_queues(now_ms, waiting, waiting_of(feed.state))
 
 
-def _digest_of(state: State, before: ViewState | None, *, working: bool = True) -> Digest:
+def _digest_of(
+    state: State, before: ViewState | None, live: Mapping[str, str], now_ms: int, *, working: bool = True
+) -> Digest:
     counts = before.counts if before is not None and before.state is state else None
-    same = counts is not None and (counts.seq, counts.working) == (state.seq, working)
-    return counts if counts is not None and same else make_digest(state, working=working)
+    if counts is not None and (counts.seq, counts.working) == (state.seq, working):
+        return counts.at(live, now_ms)
+    return make_digest(state, working=working, live=live, now_ms=now_ms, before=counts)
 
 
 def _past_view(playback: "Past", past: PastMoment, now: Situation, before: ViewState | None) -> ViewState:
@@ -79,7 +83,7 @@ def _past_view(playback: "Past", past: PastMoment, now: Situation, before: ViewS
     rate = rate_of(playback.recent, past.at_ms)
     situation = replace(now, engine=None, standbys=(), now_ms=past.at_ms, events_per_s=rate, behind=0, opening=False)
     stopped_ms = playback.state.engine.stopped_ms if playback.state.engine is not None else None
-    counts = _digest_of(playback.state, before, working=stopped_ms is None)
+    counts = _digest_of(playback.state, before, {}, past.at_ms, working=stopped_ms is None)
     playback.activity.until_ms = stopped_ms
     playback.activity.sample_queues(past.at_ms, counts.waiting, counts.waiting_of)
     return ViewState(playback.state, counts, {}, situation, playback.names, playback.activity, playback.recent, past)

@@ -10,7 +10,7 @@ from dashboard.views.changes.members import assignable_agents, describe_move, po
 from dashboard.views.changes.swaps import describe_work
 from dashboard.views.changes.targets import look_up_id, target_of
 from dashboard.views.drawing.rows import Cell, Choice, labelled_cell
-from dashboard.views.facts.task import waiting_reason
+from dashboard.views.facts.now import now_of_task
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.shell_line import shell_line_to_send
@@ -136,7 +136,7 @@ class ReassignDialog(ChoiceDialog):
         if task.attempt is not None:
             steps = f", {pluralize(len(task.steps), 'step')} finished" if task.steps else ""
             return f"at work on {agent.name if agent is not None else '–'}, attempt {task.attempts}{steps}"
-        reason = waiting_reason(state, task, view.counts, view.now_ms)
+        reason = now_of_task(task, view.counts, view.now_ms).text
         return reason or (f"for {agent.name}" if agent is not None else "for any able agent")
 
     def build_command(self) -> Reassign | None:

@@ -59,11 +59,10 @@ class RunTasks:
             the = "the last " if len(first) == MAX_ENDED_ATTEMPTS else ""
             right = f"{the}{len(first):,} ended, the newest first"
         else:
-            working = view.working
             first = page.line_cache.lines(
                 "at work",
-                (census, width, working, view.live, now_ms // METERS_MS),
-                lambda: at_work_lines(state, census, view.live, width=width, now_ms=now_ms, working=working),
+                (census, width, view.working, view.live, now_ms // METERS_MS),
+                lambda: at_work_lines(state, census, view.counts, view.live, width=width, now_ms=now_ms),
             )
             later = page.line_cache.lines(
                 "waiting",

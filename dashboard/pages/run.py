@@ -186,8 +186,8 @@ class RunScreen(PanelsScreen):
         run, tasks, width = view.state.runs.get(self.subject_id), self._tasks, self.size.width
         if run is not None:
             tasks.count(view, run)
-        stages, now_ms, working = tasks.census.stages, view.now_ms, view.working
-        self.show_facts(run_lines(view.state, self.subject_id, stages, width=width, now_ms=now_ms, working=working))
+        stages, now_ms = tasks.census.stages, view.now_ms
+        self.show_facts(run_lines(view.state, self.subject_id, stages, view.counts, width=width, now_ms=now_ms))
         if not self.is_whole:
             tasks.show(view, run)
         self._output.show(view, run)

@@ -114,9 +114,7 @@ class TaskScreen(PanelsScreen):
         attempts = attempt_lines(self.reading.entries, self.subject_id, view.names, width=width)
         children = list[Line]()
         if task is not None and task.children:
-            children = child_lines(
-                view.state, task, width=width, now_ms=now_ms, working=view.working, max_lines=MAX_CHILDREN
-            )
+            children = child_lines(view.state, task, view.counts, width=width, now_ms=now_ms, max_lines=MAX_CHILDREN)
         sections = [("ATTEMPTS", attempts), ("TASKS", children), ("STEPS", steps)]
         filled_sections = [(title, lines) for title, lines in sections if lines]
         if not filled_sections:

@@ -9,28 +9,22 @@ from rich.cells import cell_len
 
 from dashboard.views.drawing.rows import Cell, Column, Listing, Order, empty_message, make_cells, visible_columns
 from dashboard.views.drawing.sorting import heads_of, orders_of
-from dashboard.views.facts.agent import now_in_brief, state_of_agent
+from dashboard.views.facts.agent import state_of_agent
+from dashboard.views.facts.now import now_of_agent
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.usage import USAGE_TITLES, cost_cell, cost_rank, is_metered, tokens_cell, tokens_rank
 from dashboard.views.words.amounts import count, duration, median, percent
 from dashboard.views.words.filters import parse_partial_filter
 from dashboard.views.words.help import COST_MEANING, P50_MEANING, STATE_MEANING, TOKENS_MEANING
 from dashboard.views.words.subjects import filter_agents
+from engine.core.activities import RANKS
 from engine.core.queries.targets import name_of
 from engine.core.queries.team.figures import success_share
-from engine.core.state import Agent, AgentStatus, State
+from engine.core.state import Agent, State
 
 MIN_NAME_WIDTH, MAX_NAME_WIDTH = 12, 20
 """Cells of a name."""
 _UNDER_WIDTH = 10
-_URGENT_FIRST = [
-    AgentStatus.ERROR,
-    AgentStatus.DRAINING,
-    AgentStatus.BUSY,
-    AgentStatus.PAUSED,
-    AgentStatus.IDLE,
-    AgentStatus.STOPPED,
-]
 
 
 class AgentRow(NamedTuple):
@@ -74,10 +68,10 @@ COLUMNS: tuple[Column[AgentRow, AgentRank], ...] = (
            cell=lambda row: Cell(f"g{row.agent.generation}", "muted"),
            order=Order("generation", lambda agent, counts: -agent.generation, step=8)),
     Column("STATE", 11, meaning=STATE_MEANING,
-           cell=lambda row: state_of_agent(row.state, row.agent, working=row.counts.working),
-           order=Order("state", lambda agent, counts: _URGENT_FIRST.index(agent.status), step=2)),
+           cell=lambda row: state_of_agent(row.agent, row.counts),
+           order=Order("state", lambda agent, counts: RANKS[counts.activities.of_agent(agent).kind], step=2)),
     Column("NOW", 18, grow=2, max_width=70, calm=True, shell_rank=9, meaning="what it works on, or what it waits for",
-           cell=lambda row: now_in_brief(row.state, row.agent, row.counts, row.live, row.now_ms)),
+           cell=lambda row: now_of_agent(row.agent, row.counts, row.now_ms)),
     Column("CAN", 14, grow=1, drop=7, shell_rank=0, meaning="its specialties: what work asks for", cell=_specialties),
     Column("QUEUE", 6, right=True, drop=3, meaning="tasks that could begin and wait for this agent", cell=_queue,
            order=Order("queue", lambda agent, counts: -counts.waiting_of[agent.id], step=4)),
@@ -109,7 +103,7 @@ def agents(
     """Return every agent as a row; keys are their ids."""
     rank = ORDERS[order]
     row_filter = parse_partial_filter(needle)
-    matching_agents = filter_agents(state, state.agents.values(), row_filter)
+    matching_agents = filter_agents(state, state.agents.values(), row_filter, counts.activities)
     matching_agents.sort(key=attrgetter("created_seq"))
     if order != DECLARED.name:
         matching_agents.sort(key=lambda agent: rank(agent, counts))  # a stable sort

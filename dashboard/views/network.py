@@ -11,7 +11,7 @@ from typing import NamedTuple
 from rich.cells import cell_len
 
 from dashboard.views import agents
-from dashboard.views.drawing.lines import Span, cut_path
+from dashboard.views.drawing.lines import Span
 from dashboard.views.drawing.plots import meter
 from dashboard.views.drawing.rows import (
     EMPTY,
@@ -25,9 +25,10 @@ from dashboard.views.drawing.rows import (
     visible_columns,
 )
 from dashboard.views.drawing.sorting import Sorting, orders_of
-from dashboard.views.facts.agent import MIN_SHOWN_MS, SWAPPED_MS, now_in_brief, state_of_agent, swap_mark
-from dashboard.views.facts.member_states import bar_of_marks, count_marks, urgent_words
-from dashboard.views.facts.supervisor import now_of_supervisor, state_of_supervisor
+from dashboard.views.facts.agent import MIN_SHOWN_MS, SWAPPED_MS, state_of_agent, swap_mark
+from dashboard.views.facts.member_states import bar_of_kinds
+from dashboard.views.facts.now import now_of_agent
+from dashboard.views.facts.supervisor import now_of_supervisor, state_of_supervisor, urgent_words
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.meters import METER, Meters, lane_heading
@@ -35,8 +36,10 @@ from dashboard.views.measures.progress import Progress
 from dashboard.views.measures.usage import is_metered, tokens_cell
 from dashboard.views.words.amounts import count, duration, median, money
 from dashboard.views.words.filters import Filter, parse_partial_filter
+from dashboard.views.words.glyphs import ACTIVITY
 from dashboard.views.words.help import COST_MEANING, P50_MEANING, STATE_MEANING, TOKENS_MEANING
 from dashboard.views.words.subjects import SupervisorSubject, filter_agents
+from engine.core.activities import Activities
 from engine.core.queries.team.tree import MAX_UNWARNED_DEPTH, depth_of, levels_of, lineage_of, mean_ms_of
 from engine.core.state import Agent, AgentStatus, State, Supervisor
 
@@ -62,8 +65,8 @@ LANE, WIDE_LANE = 24, 40
 _MAX_NOW_WIDTH, TOKENS_MIN_WIDTH = 84, 90
 """Maximum width of NOW, and the minimum width of a tree with tokens beside the cost."""
 _NO_TEAM = ("no team here yet", "start one with:  quarterdeck up TEAM   or look at:  quarterdeck demo")
-_MIN_PIECE_WIDTH = 8
-"""Minimum cells for a part of NOW, including its gap."""
+_MIN_PROGRESS_WIDTH = 12
+"""Cells of the progress of a supervisor beside what is urgent below it."""
 _MODES = {"sequential": "→", "parallel": "⇉", "map": "⇉", "delegate": "↳", "iterative": "⇄", "hierarchical": "⇄"}
 DECLARED = Sorting("declared")
 
@@ -154,7 +157,7 @@ def _progress_of(row: MemberRow) -> Progress:
 def _state_cell(row: MemberRow) -> Cell:
     tree, member = row.tree, row.member
     if isinstance(member, Agent):
-        return state_of_agent(tree.state, member, working=tree.counts.working)
+        return state_of_agent(member, tree.counts)
     cell, progress = state_of_supervisor(member, tree.counts), _progress_of(row)
     if cell.tone == "idle" and progress.total and progress.ended_count == progress.total:
         return Cell("✕ failed", "error") if progress.failed == progress.total else Cell("✓ done", "done")
@@ -167,38 +170,34 @@ def _now_cell(row: MemberRow) -> Cell:
     if isinstance(member, Supervisor):
         now = _folded_team_now if row.line.is_folded_team else _supervisor_now
         return now(tree, member, _progress_of(row))
-    cell = now_in_brief(tree.state, member, tree.counts, tree.live, tree.now_ms)
-    if not member.running or member.error is not None:
-        return cell
-    text, width = cell.text, tree.now_width
-    while cell_len(text) > width and width - cell_len(head := text.rpartition("  ")[0]) < _MIN_PIECE_WIDTH and head:
-        text = head  # a part of two letters is useless
-    return Cell(text if "  " in text else cut_path(text, width), cell.tone)
+    return now_of_agent(member, tree.counts, tree.now_ms, width=tree.now_width)
 
 
 def _supervisor_now(tree: _RowContext, supervisor: Supervisor, progress: Progress) -> Cell:
     cell = now_of_supervisor(tree.state, supervisor, tree.counts)
-    if cell.tone in ("error", "paused") or not progress.total:
+    if (cell.tone != "muted" and not tree.counts.busy_of[supervisor.id]) or not progress.total:
         return cell
+    urgent = urgent_words(tree.counts.kinds_of(supervisor.id), tree.now_width - _MIN_PROGRESS_WIDTH)
     tone = "done" if progress.ended_count == progress.total else "busy"
     percent = f" {progress.percent_text:>4}"
     room = tree.now_width - len(percent)
     mode = f"  {supervisor.mode}" if tree.measures.lane and room - len(supervisor.mode) - 2 >= 8 else ""
-    bar = meter(progress.share, max(3, min(24, room - len(mode))), tone=tone)
-    return Cell(progress.percent_text, spans=(*bar, Span(percent, "strong"), Span(mode, "muted")))
+    more = Span(mode, "muted") if urgent is None else Span(f"  {urgent[0]}", urgent[1])
+    bar = meter(progress.share, max(3, min(24, room - cell_len(more.text))), tone=tone)
+    return Cell(progress.percent_text, spans=(*bar, Span(percent, "strong"), more))
 
 
 def _folded_team_now(tree: _RowContext, supervisor: Supervisor, progress: Progress) -> Cell:
     """Return a bar of the members' states, and the most urgent of them, else the progress."""
-    numbers, members = count_marks(tree.state, supervisor, tree.counts), tree.counts.agents_of[supervisor.id]
+    kinds, members = tree.counts.kinds_of(supervisor.id), tree.counts.agents_of[supervisor.id]
     least = min(members, MIN_BAR_WIDTH)
     width = tree.now_width - least - GAP_BEHIND_BAR
     cell = now_of_supervisor(tree.state, supervisor, tree.counts)
-    text, tone = (cell.text, cell.tone) if cell.tone in ("error", "paused") else urgent_words(numbers, width)
+    text, tone = urgent_words(kinds, width) or ((cell.text, cell.tone) if cell.tone != "muted" else ("", ""))
     if not text and progress.total:
         text, tone = progress.percent_text, "strong"
     room = tree.now_width - len(text) - GAP_BEHIND_BAR
-    bar = bar_of_marks(numbers, max(least, min(members, MAX_BAR_WIDTH, room)))
+    bar = bar_of_kinds(kinds, max(least, min(members, MAX_BAR_WIDTH, room)))
     return Cell(text, tone, spans=(*bar, Span(" " * GAP_BEHIND_BAR), Span(text, tone)))
 
 
@@ -234,7 +233,7 @@ COLUMNS: tuple[Column[MemberRow, agents.AgentRank], ...] = (
            meaning="├ └ under which supervisor, + a team folded to one row; beside the name → ⇉ ↳ ⇄ a strategy, "
                    "▸ one of your own, g2 a generation, 2/4 a pool"),
     Column("", 1, right=True, drop=6, cell=_tag_cell),
-    Column("STATE", 10, calm=True, meaning=STATE_MEANING, cell=_state_cell, order=_order_of("STATE")),
+    Column("STATE", 11, calm=True, meaning=STATE_MEANING, cell=_state_cell, order=_order_of("STATE")),
     Column("LAST 60 s", METER, drop=4, calm=True, cell=_load_cell,
            meaning="how busy it was in the last minute; ◆ swap, ◇ strategy, ✕ failure, ‖ pause, ⚑ question"),
     Column("NOW", MIN_NOW_WIDTH, grow=1, max_width=_MAX_NOW_WIDTH, calm=True, cell=_now_cell,
@@ -243,7 +242,7 @@ COLUMNS: tuple[Column[MemberRow, agents.AgentRank], ...] = (
            meaning="tasks that could begin and wait for this agent"),
     Column("DONE", 5, right=True, meaning="attempts that ended well", order=_order_of("DONE"),
            cell=lambda row: Cell(count(row.member.done), "" if row.member.done else "faint")),
-    Column("FAIL", 4, right=True, drop=1, meaning="attempts that failed", order=_order_of("FAIL"),
+    Column("FAIL", 4, right=True, drop=5, meaning="attempts that failed", order=_order_of("FAIL"),
            cell=lambda row: Cell(count(row.member.failed or None, "·"), "error" if row.member.failed else "faint")),
     Column("P50", 8, right=True, drop=7, cell=_time_cell, order=_order_of("P50"),
            meaning=f"{P50_MEANING}. Of a team under another: how long, on average, a request took on its way down and "
@@ -285,7 +284,7 @@ def network(
         frozenset() if row_filter else folding.teams - {root},
         now_ms,
         measures.sorting,
-        _FilteredMembers(state, row_filter),
+        _FilteredMembers(state, row_filter, counts.activities),
     )
     roots = state.roots if root is None else [state.supervisors[root]] if root in state.supervisors else []
     for root_id in build.passing.select([root.id for root in roots]):
@@ -294,7 +293,7 @@ def network(
         lines.pop(root, None)
     done = sum(root.done for root in roots)
     max_waiting = max(counts.waiting_of.values(), default=0)
-    shape = partial(_columns, lines, measures, metered=metered, working=counts.working, done=done, waiting=max_waiting)
+    shape = partial(_columns, lines, measures, metered=metered, done=done, waiting=max_waiting)
     columns, rooms = _fit(shape(_widest_tag(state)), measures)
     if rooms["AGENT"] < columns[0].max_width:  # drop the column of generations if that leaves every name whole
         bare = _fit(shape(0), measures)
@@ -309,7 +308,7 @@ def network(
             return (Cell(line.name, "muted", line.lead),)
         hint = ". shows them" if rows.now_width >= len(". shows them") else ". shows"
         cells = {"AGENT": Cell(f"+{line.folded:,} idle", "muted", line.lead)}
-        cells |= {"STATE": Cell("○ idle", "idle"), "NOW": Cell(hint, "faint")}
+        cells |= {"STATE": Cell(ACTIVITY["idle"].text, "idle"), "NOW": Cell(hint, "faint")}
         return tuple(cells.get(column.title, EMPTY) for column in columns)
 
     return Listing(
@@ -334,28 +333,24 @@ def lane_cells(state: State, width: int) -> int:
 
 
 def _columns(
-    lines: Mapping[str, _Line], measures: Measures, tag: int, *, metered: bool, working: bool, done: int, waiting: int
+    lines: Mapping[str, _Line], measures: Measures, tag: int, *, metered: bool, done: int, waiting: int
 ) -> tuple[Column[MemberRow, agents.AgentRank], ...]:
     widest = max((len(line.lead) + len(line.name) for line in lines.values()), default=0)
     lane, width = measures.lane, measures.width
-    least = 12 if width < NARROW else 14 if metered else 18  # not at the cost of the meter
-    if not working:
-        least -= 1  # STATE is wider
+    least = 16 if width < NARROW else 20  # not at the cost of the meter
     share, gives = (
         max(MIN_NAME_WIDTH, width // 4),
         EXTRA_NAME_WIDTH if width < METER_MIN_WIDTH else least - MIN_NOW_WIDTH,
     )
     named = max(MAX_NAME_WIDTH, share)
     name = min(max(widest, MIN_NAME_WIDTH), MAX_NAME_WIDTH, share + min(EXTRA_NAME_WIDTH, gives))
-    least_width = {"": tag, "STATE": 10 if working else 11, "LAST 60 s": lane or METER}
+    least_width = {"": tag, "LAST 60 s": lane or METER}
     least_width |= {"QUEUE": max(5, 1 + len(count(waiting))), "DONE": max(5, len(count(done)))}
     now_width = max(MIN_NOW_WIDTH, least - max(0, name - share))
     widths = {title: (cells, cells) for title, cells in least_width.items()}
     widths |= {"AGENT": (name, max(name, min(widest, named))), "NOW": (now_width, _MAX_NOW_WIDTH)}
     is_shown = {"P50": lane or measures.middle, "TOKENS": metered and width >= TOKENS_MIN_WIDTH, "COST": metered}
     columns = visible_columns(COLUMNS, widths, without={title for title, shown in is_shown.items() if not shown})
-    if metered:
-        columns = tuple(replace(column, drop=2) if column.title == "FAIL" else column for column in columns)
     if not lane:
         return columns
     place = [column.title for column in columns].index("LAST 60 s")  # a lane stands behind NOW and QUEUE
@@ -419,9 +414,9 @@ def _sort_members(build: _TreeBuilder, members: list[str]) -> list[str]:
 class _FilteredMembers:
     """The members that pass a filter, with all supervisors above them."""
 
-    def __init__(self, state: State, row_filter: Filter) -> None:
+    def __init__(self, state: State, row_filter: Filter, activities: Activities) -> None:
         self._all = not row_filter
-        own = filter_agents(state, state.agents.values(), row_filter) if row_filter else []
+        own = filter_agents(state, state.agents.values(), row_filter, activities) if row_filter else []
         supervisors: list[Supervisor] = []
         if row_filter:
             every = state.supervisors.values()

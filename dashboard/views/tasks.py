@@ -7,8 +7,8 @@ from dashboard.views.agents import MAX_NAME_WIDTH, widest_name
 from dashboard.views.drawing.rows import EMPTY, Cell, Column, Listing, Order, empty_message, make_cells, visible_columns
 from dashboard.views.drawing.sorting import heads_of, orders_of
 from dashboard.views.facts.ended import EndedTask
-from dashboard.views.facts.steps import last_line
-from dashboard.views.facts.task import AnyTask, describe_progress, time_taken, waiting_reason
+from dashboard.views.facts.now import now_of_task
+from dashboard.views.facts.task import AnyTask, time_taken
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.limits import deadline_cell
 from dashboard.views.measures.usage import (
@@ -96,7 +96,7 @@ def _usage(state: State, task: AnyTask) -> Usage | None:
 
 def _state_cell(row: TaskRow) -> Cell:
     task = row.task
-    mark = TASK[task.status] if isinstance(task, EndedTask) else task_mark(task, working=row.counts.working)
+    mark = TASK[task.status] if isinstance(task, EndedTask) else task_mark(task, row.counts.activities)
     return Cell(mark.text, mark.tone)
 
 
@@ -108,16 +108,16 @@ def _agent_cell(row: TaskRow) -> Cell:
 
 
 def _status_cell(row: TaskRow) -> Cell:
-    state, task, live = row.state, row.task, row.live
+    task = row.task
     if isinstance(task, EndedTask):
         return Cell(without_title(task.error or "", task.title), "error" if task.error else "muted")
-    if reason := waiting_reason(state, task, row.counts, row.now_ms):
-        tail = f"  ({task.error})" if task.status is TaskStatus.RETRYING and task.error else ""
-        short = reason.replace("waits for ", "for ", 1).removesuffix(" in use")  # STATE says that it waits
-        return Cell(short + tail, "muted")
-    if task.error:
-        return Cell(without_title(task.error, task.title), "error" if task.status is TaskStatus.FAILED else "muted")
-    return Cell(describe_progress(live, task.id) or last_line(live, task.id), "muted")
+    if task.ended:
+        error = without_title(task.error or "", task.title)
+        return Cell(error, "error" if task.status is TaskStatus.FAILED else "muted")
+    now = now_of_task(task, row.counts, row.now_ms)
+    tail = f"  ({task.error})" if task.status is TaskStatus.RETRYING and task.error else ""
+    short = now.text.replace("waits for ", "for ", 1).removesuffix(" in use")  # STATE says that it waits
+    return Cell(without_title(short, task.title) + tail, now.tone or "muted")
 
 
 def _priority_cell(row: TaskRow) -> Cell:
@@ -207,7 +207,7 @@ def tasks(
     over = {task.id: task for task in ended_tasks if task.id not in state.tasks}
     row_filter = parse_partial_filter(needle)
     matching: list[AnyTask] = [
-        *row_filter.apply(every, lambda task: TaskSubject(state, task, now_ms)),
+        *row_filter.apply(every, lambda task: TaskSubject(state, task, counts.activities, now_ms)),
         *row_filter.apply(list(over.values()), lambda task: EndedTaskSubject(state, task)),
     ]
     matching.sort(key=lambda task: rank(state, task))

@@ -1,20 +1,22 @@
 """Teams that are one row: which ones, and what that row says of their members."""
 
+from collections import Counter
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.frame.folded_teams import MAX_SCREENS, FoldedTeams
-from dashboard.views.facts.member_states import bar_of_marks, count_marks, urgent_words
+from dashboard.views.facts.member_states import bar_of_kinds
+from dashboard.views.facts.supervisor import urgent_words
 from dashboard.views.measures.digest import make_digest
 from dashboard.views.network import MAX_IDLE_SHOWN, Folding, Measures, network
-from dashboard.views.words.glyphs import AGENT, ASKS, Mark
-from engine.core.commands import Pause, SupervisorSpec
+from engine.core.activities import ACTIVITY_KINDS, ActivityKind
+from engine.core.commands import SupervisorSpec
 from engine.core.signals import PersonAsked
-from engine.core.state import AgentStatus
 from tests.story import attempt, submitted
 from tests.world import World, agent, team_world
 
-marks = st.sampled_from([ASKS, *AGENT.values()])
+kinds = st.sampled_from(ACTIVITY_KINDS)
 
 
 def teams(number: int, members: int) -> World:
@@ -27,9 +29,9 @@ def teams(number: int, members: int) -> World:
     )
 
 
-@given(st.dictionaries(marks, st.integers(1, 400), min_size=1), st.integers(1, 60))
-def test_a_bar_fits_and_has_every_state_of_the_team(numbers: dict[Mark, int], width: int) -> None:
-    bar = bar_of_marks(list(numbers.items()), width)
+@given(st.dictionaries(kinds, st.integers(1, 400), min_size=1), st.integers(1, 60))
+def test_a_bar_fits_and_has_every_state_of_the_team(numbers: dict[ActivityKind, int], width: int) -> None:
+    bar = bar_of_kinds(Counter(numbers), width)
 
     assert all(span.text for span in bar)
     assert sum(len(span.text) for span in bar) <= max(width, len(numbers))
@@ -79,10 +81,9 @@ def test_the_row_of_a_folded_team_says_what_is_most_urgent_before_it_shows_how_m
         work.rest(key, why="ask")
     state, counts = work.state, make_digest(work.state)
     chief = state.roots[0]
-    numbers = count_marks(state, chief, counts)
 
-    assert numbers[0] == (ASKS, 3)
-    assert urgent_words(numbers, 40) == ("3 wait for you", "attention")
+    assert counts.kinds_of(chief.id) == {"person": 3, "working": 1}
+    assert urgent_words(counts.kinds_of(chief.id), 40) == ("⚑ 3 wait for you", "attention")
     listing = network(state, counts, {}, now_ms=0, folding=Folding(9, teams={chief.id}), measures=Measures(76))
     assert list(listing.keys) == [chief.id]
     now = listing.cells(0)[[column.title for column in listing.columns].index("NOW")]
@@ -90,11 +91,8 @@ def test_the_row_of_a_folded_team_says_what_is_most_urgent_before_it_shows_how_m
 
 
 def test_as_many_urgent_states_are_said_as_there_is_room_for() -> None:
-    work = teams(1, 6)
-    names = list(work.state.agents.values())
-    work.order(Pause(target=names[0].name))
-    numbers = [*count_marks(work.state, work.state.roots[0], make_digest(work.state)), (ASKS, 1)]
+    kinds: Counter[ActivityKind] = Counter({"person": 1, "silent": 2, "idle": 5})
 
-    assert urgent_words(numbers, 40)[0] == "1 waits for you, 1 paused"
-    assert urgent_words(numbers, 16)[0] == "1 waits for you"
-    assert urgent_words([(AGENT[AgentStatus.IDLE], 5)], 40) == ("", "")
+    assert urgent_words(kinds, 40) == ("⚑ 1 waits for you, ⋯ 2 silent", "attention")
+    assert urgent_words(kinds, 16) == ("⚑ 1 waits for you", "attention")
+    assert urgent_words(Counter({"idle": 5}), 40) is None

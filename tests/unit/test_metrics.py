@@ -1,7 +1,9 @@
 """The samples of the metrics add up to what happened, whatever the window."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from operator import mul
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,13 +12,14 @@ from rich.cells import cell_len
 
 from dashboard.views.drawing.lines import Line
 from dashboard.views.drawing.plots import spark
+from dashboard.views.drawing.rows import Listing
 from dashboard.views.measures.activity import Activity, AttemptEnd, AttemptSpend
 from dashboard.views.measures.digest import make_digest
-from dashboard.views.measures.metric_rows import ORDERS, count_figures, metric_rows, teams_of
+from dashboard.views.measures.metric_rows import ORDERS, MemberFigures, count_figures, metric_rows, teams_of
 from dashboard.views.measures.metrics import WINDOWS_MS, Series, Window, draw_plots
 from engine.core.queries.team.tree import agents_of
 from tests.pilot.scene import audit
-from tests.world import agent, team_world
+from tests.world import World, agent, team_world
 
 NOW_MS = 10_000_000
 ENDS = st.lists(
@@ -41,6 +44,10 @@ SPENDS = st.lists(
     ),
     max_size=60,
 )
+
+
+def rows_of(work: World, figures: Mapping[str, MemberFigures], activity: Activity, **options: Any) -> Listing:
+    return metric_rows(work.state, figures, activity, activities=make_digest(work.state).activities, **options)
 
 
 def text_of(line: Line) -> str:
@@ -211,10 +218,10 @@ def test_agents_are_compared_by_their_figures() -> None:
 
     assert sum(one.done for one in found.values()) == sum(end.outcome == "done" for end in activity.ends)
     for order in ORDERS:
-        listing = metric_rows(work.state, found, activity, now_ms=work.now_ms, order=order)
+        listing = rows_of(work, found, activity, now_ms=work.now_ms, order=order)
         assert {*listing.keys} == {*work.state.agents, *work.state.supervisors}
         assert all(len(listing.cells(place)) <= len(listing.columns) for place in range(len(listing.keys)))
-    rows = metric_rows(work.state, found, activity, now_ms=work.now_ms, order="done").keys
+    rows = rows_of(work, found, activity, now_ms=work.now_ms, order="done").keys
     best = next(key for key in rows if key in work.state.agents)
     assert found[best].done == max(one.done for one in found.values())
     assert make_digest(work.state)
@@ -226,7 +233,7 @@ def test_supervisors_stand_above_agents_with_what_all_below_them_did() -> None:
     found = count_figures(activity.ends, 0, teams_of(work.state))
     chief = work.state.roots[0].id
     survey = next(one.id for one in work.state.supervisors.values() if one.name == "survey")
-    listing = metric_rows(work.state, found, activity, now_ms=work.now_ms, order="done")
+    listing = rows_of(work, found, activity, now_ms=work.now_ms, order="done")
     shown = {key: [cell.text for cell in listing.cells(place)] for place, key in enumerate(listing.keys)}
 
     assert listing.keys[:2] == [chief, survey]
@@ -234,13 +241,21 @@ def test_supervisors_stand_above_agents_with_what_all_below_them_did() -> None:
     assert found[survey].done == sum(found[one.id].done for one in agents_of(work.state, survey) if one.id in found)
     assert shown[chief][8] == "100%"
     assert (
-        metric_rows(work.state, found, activity, now_ms=0, order="done", needle="supervisor:survey").keys[0] == survey
+        rows_of(
+            work,
+            found,
+            activity,
+            now_ms=0,
+            order="done",
+            needle="supervisor:survey",
+        ).keys[0]
+        == survey
     )
 
 
 def test_a_single_supervisor_has_no_row_because_the_plots_are_of_it() -> None:
     work = team_world(agent("ada"))
-    listing = metric_rows(work.state, {}, Activity(), now_ms=0, order="done")
+    listing = rows_of(work, {}, Activity(), now_ms=0, order="done")
 
     assert teams_of(work.state) == {}
     assert [listing.cells(place)[0].text for place in range(len(listing.keys))] == ["ada"]
@@ -262,7 +277,7 @@ def test_the_queue_of_one_member_is_plotted_alone() -> None:
 def test_a_supervisor_was_as_busy_as_all_agents_below_it_together() -> None:
     work = audit()
     activity = Activity.of(work.state, work.journal)
-    listing = metric_rows(work.state, {}, activity, now_ms=work.now_ms, order="done")
+    listing = rows_of(work, {}, activity, now_ms=work.now_ms, order="done")
     busy = {key: listing.cells(place)[7].text for place, key in enumerate(listing.keys)}
     survey, metrics = (
         next(one for one in work.state.supervisors.values() if one.name == name) for name in ("survey", "metrics")
@@ -296,7 +311,13 @@ def test_times_of_tasks_have_a_mark_where_the_agent_was_swapped() -> None:
 
     def took(ended_ms: list[int]) -> str:
         ends = [AttemptEnd(at_ms, "t", swapped, 20, 20, outcome="done") for at_ms in ended_ms]
-        listing = metric_rows(work.state, count_figures(ends, 0), activity, now_ms=work.now_ms, order="done")
+        listing = rows_of(
+            work,
+            count_figures(ends, 0),
+            activity,
+            now_ms=work.now_ms,
+            order="done",
+        )
         return listing.cells(list(listing.keys).index(swapped))[6].text
 
     at_ms = activity.swapped_ms[swapped]

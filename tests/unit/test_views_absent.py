@@ -29,7 +29,7 @@ def test_what_came_later_is_not_called_gone_in_the_past() -> None:
     work, past = moments()
     bob = next(one.id for one in work.state.agents.values() if one.name == "bob")
     (run_id,) = work.state.runs
-    facts = run_lines(past, run_id, [], width=80, now_ms=past.at_ms)
+    facts = run_lines(past, run_id, [], make_digest(past), width=80, now_ms=past.at_ms)
     told: list[Any] = [
         agent_page(past, bob, make_digest(past), {}, [], now_ms=past.at_ms)[0].text,
         run_page(past, run_id, JournalTexts(), now_ms=past.at_ms)[0].text,

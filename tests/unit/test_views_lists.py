@@ -103,8 +103,8 @@ def test_a_task_that_just_began_has_a_time_and_one_that_waits_says_for_what_besi
     listing = tasks(state, make_digest(state), {}, now_ms=state.at_ms)
     rows = {task.title: [cell.text for cell in listing.make(task.id)] for task in state.tasks.values()}
 
-    assert (rows["reader"][1], rows["reader"][-1]) == ("● running", "<1 s")
-    assert (rows["writer"][1], rows["writer"][4]) == ("◌ waiting", "for reader")
+    assert (rows["reader"][1], rows["reader"][-1]) == ("● working", "<1 s")
+    assert (rows["writer"][1], rows["writer"][4]) == ("◌ queued", "for reader")
 
 
 def test_in_a_window_of_80_with_a_scroll_bar_a_task_says_whole_what_it_waits_for_and_how_long_it_took() -> None:
@@ -131,7 +131,7 @@ def test_an_agent_that_waits_says_so_as_in_the_network_and_one_that_asks_a_perso
         rows = agents(work.state, make_digest(work.state), {}, now_ms=NOW_MS)
         return {(row[3].text, row[4].text) for row in map(rows.cells, range(len(rows.keys)))}
 
-    assert ("◔ busy", "14 delegated") in said(trouble())
+    assert ("◔ delegated", "waits for 14 delegated tasks") in said(trouble())
 
     asks = team_world(agent("ada"))
     submitted(asks)
@@ -275,7 +275,7 @@ def test_of_many_tasks_below_one_a_pane_lists_those_at_work_first_and_says_how_m
     group = work.state.tasks[work.state.runs["r1"].root_id]
 
     def lines(most: int | None) -> list[str]:
-        made = child_lines(work.state, group, width=60, now_ms=NOW_MS, working=True, max_lines=most)
+        made = child_lines(work.state, group, make_digest(work.state), width=60, now_ms=NOW_MS, max_lines=most)
         return ["".join(span.text for span in one.spans) for one in made]
 
     few = lines(6)

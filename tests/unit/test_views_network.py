@@ -335,21 +335,20 @@ def test_late_generations_and_large_pools_are_whole() -> None:
     assert max(map(cell_len, tags)) <= listing.columns[1].width
 
 
-def test_what_an_agent_says_falls_away_where_only_its_begin_would_stand() -> None:
+def test_what_an_agent_does_this_second_is_cut_but_not_how_long_it_has_taken() -> None:
     world = audit()
     live = {f"progress:{key}": '{"done": 3, "total": 7, "note": "headers"}' for key in world.state.tasks}
+    counts = make_digest(world.state, live=live)
 
     def now(columns: int) -> str:
         measures = Measures(columns, 0, None, None, progress_of(world.state), Sorting("declared"))
-        rows = network(
-            world.state, make_digest(world.state), live, now_ms=NOW_MS, folding=Folding(99), measures=measures
-        )
+        rows = network(world.state, counts, live, now_ms=NOW_MS, folding=Folding(99), measures=measures)
         at = [column.title for column in rows.columns].index("NOW")
         shown = (rows.cells(index) for index in range(len(rows.keys)))
         return next(row[at].text for row in shown if row[0].text == "scout")
 
-    assert now(120) == "lib/glob.py  3/7 headers"
-    assert now(60) == "lib/glob.py"
+    assert now(120) == "3 of 7 headers +1  12m26s"
+    assert now(60) == "3 of 7 heade…  12m26s"
 
 
 def test_a_supervisor_all_of_whose_open_work_has_failed_is_not_called_done() -> None:
@@ -372,8 +371,8 @@ def test_an_agent_that_waits_for_what_it_delegated_has_one_sign_everywhere() -> 
 
     assert planner.parked
     assert not planner.running
-    assert state_of_agent(world.state, planner).text == "◔ busy"
-    assert state_of_agent(world.state, planner, working=False).text == "‖ suspended"
+    assert state_of_agent(planner, make_digest(world.state)).text == "◔ delegated"
+    assert state_of_agent(planner, make_digest(world.state, working=False)).text == "‖ suspended"
 
 
 def test_a_run_that_failed_is_not_told_as_done() -> None:

@@ -7,7 +7,7 @@ from dashboard.views.changes.outcomes import UNDO_HINT, can_be_undone, describe_
 from dashboard.views.changes.swaps import attempt_lines, candidate_line, mode_lines, refusal_of, split_candidates
 from dashboard.views.changes.switching import has_settings, settings_hint, strategies
 from dashboard.views.drawing.rows import fit_columns
-from dashboard.views.facts.agent import now_of_agent
+from dashboard.views.facts.now import now_of_agent
 from dashboard.views.facts.spec_fields import spec_changes
 from dashboard.views.inbox import MEANINGS, WITH_OUTPUT, inbox, question_lines
 from dashboard.views.measures.digest import make_digest
@@ -275,4 +275,4 @@ def test_an_agent_under_a_paused_supervisor_says_who_is_paused() -> None:
     world.order(Pause(target="books"))
     state = world.state
 
-    assert now_of_agent(state, member(world, "ada"), make_digest(state), {}, world.now_ms).text == "books is paused"
+    assert now_of_agent(member(world, "ada"), make_digest(state), world.now_ms).text == "supervisor books is paused"

@@ -49,7 +49,7 @@ def test_while_more_tasks_may_come_only_the_least_is_said() -> None:
 
     assert left is not None
     assert left.text.startswith("≥ ")
-    assert "at least" in text(run_lines(state, "r1", (), width=120, now_ms=NOW_MS))[1]
+    assert "at least" in text(run_lines(state, "r1", (), make_digest(state), width=120, now_ms=NOW_MS))[1]
     plain = team_world(agent("ada"), agent("bob"))
     submitted(plain)
     assert not may_grow(plain.state, plain.state.runs["r1"])
@@ -68,7 +68,11 @@ def test_tasks_that_wait_for_a_person_are_left_out_of_the_forecast() -> None:
 
     asks(work, "bob")
     assert time_left(work.state, run, NOW_MS) is None
-    facts = text(run_lines(work.state, "r1", take_census(work.state, run).stages, width=120, now_ms=NOW_MS))
+    facts = text(
+        run_lines(
+            work.state, "r1", take_census(work.state, run).stages, make_digest(work.state), width=120, now_ms=NOW_MS
+        )
+    )
     assert facts[1].endswith("waits for you")
     assert "⚑ ada" in facts[2]
     assert "⚑ asks" in [cell.text for cell in runs(work.state, now_ms=NOW_MS).cells(0)]
@@ -101,8 +105,8 @@ def test_facts_and_tasks_of_a_run_fit_into_any_width(width: int) -> None:
     state = trouble().state
     run = state.runs["r1"]
     found = take_census(state, run)
-    facts = run_lines(state, "r1", found.stages, width=width, now_ms=NOW_MS)
-    work = at_work_lines(state, found, {}, width=width, now_ms=NOW_MS, working=True)
+    facts = run_lines(state, "r1", found.stages, make_digest(state), width=width, now_ms=NOW_MS)
+    work = at_work_lines(state, found, make_digest(state), {}, width=width, now_ms=NOW_MS)
     waits = waiting_lines(state, found, make_digest(state), width=width, now_ms=NOW_MS)
 
     assert all(cell_width(line.spans) <= width for line in (*facts, *work, *waits))
@@ -126,7 +130,10 @@ def test_a_run_says_everywhere_that_it_waits_for_others_or_is_being_stopped() ->
     submitted(world, after=[first])
     world.order(Cancel(target=first))
 
-    heads = [text(run_lines(world.state, one, (), width=120, now_ms=world.now_ms))[0] for one in ("r1", "r2")]
+    heads = [
+        text(run_lines(world.state, one, (), make_digest(world.state), width=120, now_ms=world.now_ms))[0]
+        for one in ("r1", "r2")
+    ]
     rows = runs(world.state, now_ms=world.now_ms)
 
     for key, head, word in zip(("r1", "r2"), heads, ("◐ stopping", "◌ waiting"), strict=True):

@@ -66,7 +66,7 @@ def test_tasks_that_have_ended_are_not_counted_as_open() -> None:
     lines = told(team_summary(world.state, working=True))
 
     open_tasks = next(line for line in lines if line.startswith("open tasks"))
-    assert open_tasks.split() == ["open", "tasks", "1", "●", "1", "running"]
+    assert open_tasks.split() == ["open", "tasks", "1", "●", "1", "working"]
 
 
 def test_the_facts_and_a_fork_count_the_same_tasks_as_open_as_what_the_state_holds() -> None:

@@ -9,20 +9,21 @@ from dashboard.actions.command_line import InvalidCommandLine, completions, pars
 from dashboard.views.changes.outcomes import describe_outcome
 from dashboard.views.changes.targets import find_target, receiver, supervisor_behind
 from dashboard.views.facts.agent import MIN_SHOWN_MS
+from dashboard.views.facts.now import now_of_task
 from dashboard.views.facts.spec_fields import spec_changes
-from dashboard.views.facts.task import waiting_reason
 from dashboard.views.header import banner, engine_cell, engine_time_ms, gone_since_ms
 from dashboard.views.measures.digest import make_digest
 from dashboard.views.network import MAX_IDLE_SHOWN, Folding, Measures, network
 from dashboard.views.situation import Situation
-from dashboard.views.words.glyphs import AGENT, RUN, TASK
+from dashboard.views.words.glyphs import ACTIVITY, RUN, TASK
+from engine.core.activities import ACTIVITY_KINDS
 from engine.core.commands import Pause, RegisterSpec, Submit, SupervisorSpec, SwapAgent
 from engine.core.errors import Refused
 from engine.core.queries.people.needs import needs_person
 from engine.core.queries.team.replacements import replacements
 from engine.core.signals import AgentUnusable
 from engine.core.specs.spec import Retry
-from engine.core.state import AgentStatus, RunStatus, Task, TaskStatus
+from engine.core.state import RunStatus, Task, TaskStatus
 from store import EngineInfo, StandbyInfo
 from tests.world import World, agent, team_world
 
@@ -43,7 +44,7 @@ def mapped(*names: str, items: int = 3, max_parallel: int = 10, **fields: object
 
 def reason(world: World, title: str) -> str:
     task = task_named(world, title)
-    return waiting_reason(world.state, task, make_digest(world.state), world.now_ms)
+    return now_of_task(task, make_digest(world.state, now_ms=world.now_ms), world.now_ms).text
 
 
 def task_named(world: World, title: str) -> Task:
@@ -57,7 +58,7 @@ def agent_id(world: World, name: str) -> str:
 def test_a_waiting_task_says_its_place_in_the_queue() -> None:
     world = mapped("scout")
 
-    assert reason(world, "file 0") == ""
+    assert reason(world, "file 0") == "file 0"
     assert reason(world, "file 1") == "next in scout's queue"
     assert reason(world, "file 2") == "behind 1 in scout's queue"
     assert reason(world, "planner") == "waits for 3 delegated tasks"
@@ -100,7 +101,7 @@ def test_a_task_in_back_off_says_for_how_long() -> None:
     key = next(key for key in world.started if key[0] == task_named(world, "file 0").id)
     world.fail(key)
 
-    assert reason(world, "file 0") == "backing off 3 s"
+    assert reason(world, "file 0") == "backing off  3 s"
 
 
 def test_a_task_says_which_one_it_comes_after_and_that_its_run_is_paused() -> None:
@@ -154,7 +155,7 @@ def test_a_filter_keeps_what_is_above_what_it_finds() -> None:
 
 
 def test_every_status_has_a_glyph_a_word_and_a_tone() -> None:
-    assert (set(AGENT), set(TASK), set(RUN)) == (set(AgentStatus), set(TaskStatus), set(RunStatus))
+    assert (tuple(ACTIVITY), set(TASK), set(RUN)) == (ACTIVITY_KINDS, set(TaskStatus), set(RunStatus))
 
 
 def situation(info: EngineInfo | None, *, trouble: str | None = None) -> Situation:

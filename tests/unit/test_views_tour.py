@@ -4,6 +4,7 @@ import re
 
 from rich.cells import cell_len
 
+from dashboard.views.measures.digest import make_digest
 from dashboard.views.words.filters import parse_filter
 from dashboard.views.words.keyed import fill_keys
 from dashboard.views.words.subjects import TaskSubject
@@ -78,4 +79,4 @@ def test_what_it_says_of_filters_finds_failed_work_in_the_list_that_it_looks_at(
     (step,) = [one for one in STEPS if one.key == "/"]
     (example,) = re.findall(r"[a-z]+:[a-z]+", step.text)
 
-    assert parse_filter(example).passes(TaskSubject(world.state, failed))
+    assert parse_filter(example).passes(TaskSubject(world.state, failed, make_digest(world.state).activities))

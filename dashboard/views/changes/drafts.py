@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dashboard.views.words.amounts import pluralize
-from dashboard.views.words.glyphs import task_mark
+from dashboard.views.words.glyphs import TASK
 from dashboard.views.words.names import JournalTexts
 from engine.core.state import Run, State, Task
 
@@ -104,7 +104,7 @@ def _section(state: State, node: Task, live: Mapping[str, str], texts: JournalTe
         text = as_markdown(texts.of(node.output)) if node.output is not None else ""
     else:
         text = "\n\n".join(_live_texts(state, node, live))
-    return f"## {task_mark(node).glyph} {_escape(node.title)}\n\n{text}" if text.strip() else ""
+    return f"## {TASK[node.status].glyph} {_escape(node.title)}\n\n{text}" if text.strip() else ""
 
 
 def _live_texts(state: State, node: Task, live: Mapping[str, str]) -> list[str]:

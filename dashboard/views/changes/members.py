@@ -3,7 +3,7 @@
 from dashboard.views.drawing.rows import Cell, Choice, labelled_cell
 from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import pluralize
-from dashboard.views.words.glyphs import agent_mark
+from dashboard.views.words.glyphs import ACTIVITY
 from engine.core.queries.team.able import is_able
 from engine.core.queries.team.strategies import known_strategies
 from engine.core.queries.team.tree import depth_of, subtree_of
@@ -55,7 +55,8 @@ def _describe_agent(state: State, agent: Agent, counts: Digest, *, able: bool) -
     supervisor = state.supervisors.get(agent.supervisor_id)
     can = ", ".join(state.spec_of(agent).specialties) or "names no specialty"
     waiting = counts.waiting_of[agent.id]
-    load = f"{agent_mark(agent).word}, {waiting:,} waiting" if waiting else agent_mark(agent).word
+    mark = ACTIVITY[counts.activities.of_agent(agent).kind]
+    load = f"{mark.word}, {waiting:,} waiting" if waiting else mark.word
     return f"{load}; under {supervisor.name if supervisor is not None else '–'}; {'can do it: ' if able else ''}{can}"
 
 

@@ -10,7 +10,7 @@ from dashboard.views.drawing.graph_layout import arrange_layers
 from dashboard.views.drawing.lines import cut
 from dashboard.views.drawing.rows import Cell, Choice, labelled_cell
 from dashboard.views.words.amounts import pluralize
-from dashboard.views.words.glyphs import TASK, task_mark
+from dashboard.views.words.glyphs import TASK
 from engine.core.events import GroupChange, StrategySwitched
 from engine.core.queries.team.strategies import describe_settings, known_strategies
 from engine.core.specs.spec import AGGREGATIONS
@@ -219,7 +219,7 @@ def _is_shown(node: Task) -> bool:
 
 
 def _glyph(state: State, task_id: str) -> str:
-    return task_mark(state.tasks[task_id]).glyph
+    return TASK[state.tasks[task_id].status].glyph
 
 
 def _layers(nodes: Sequence[TaskNode]) -> list[list[TaskNode]]:

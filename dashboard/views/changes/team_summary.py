@@ -13,7 +13,8 @@ from dashboard.views.drawing.rows import GAP
 from dashboard.views.measures.progress import share_of
 from dashboard.views.network import mode_glyph
 from dashboard.views.words.amounts import count, is_known, money, pluralize
-from dashboard.views.words.glyphs import AGENT, Mark, agent_mark, run_mark, task_mark
+from dashboard.views.words.glyphs import ACTIVITY, Mark, run_mark, task_mark
+from engine.core.activities import Activities
 from engine.core.queries.team.tree import agents_in
 from engine.core.state import State, Supervisor
 
@@ -26,9 +27,10 @@ _LABEL_WIDTH, _METER_WIDTH, _TITLE_WIDTH, _TEXT_WIDTH = 13, 12, 28, 60
 
 def team_summary(state: State, *, working: bool = False) -> list[Line]:
     """Return the summary of a team; `working` says whether an engine works on it."""
-    agents = (AGENT[agent.status] if working else agent_mark(agent, working=False) for agent in state.agents.values())
+    activities = Activities(state, {}, state.at_ms, working=working)
+    agents = (ACTIVITY[activities.of_agent(agent).kind] for agent in state.agents.values())
     open_tasks = (task for task in state.tasks.values() if task.kind == "agent" and not task.ended)
-    tasks = (task_mark(task, working=working) for task in open_tasks)
+    tasks = (task_mark(task, activities) for task in open_tasks)
     teams = ", ".join(supervisor.name for supervisor in state.roots)
     lines = [
         _by_state("agents", agents),
@@ -51,21 +53,21 @@ def team_summary(state: State, *, working: bool = False) -> list[Line]:
     question_count = len(state.escalations)
     lines.append(_labelled_line("questions", count(question_count), "attention" if question_count else ""))
     lines.append(_labelled_line("specs", f"{count(len(state.registry))} registered"))
-    members = (line for root in state.roots for line in _members(state, root, 0, working))
+    members = (line for root in state.roots for line in _members(state, root, 0, activities))
     more = len(state.supervisors) + len(state.agents) - MAX_MEMBERS
     others = [Line((Span(f"   … {pluralize(more, 'more member')}", "faint"),))] if more > 0 else []
     return [*lines, BLANK, Line((Span("members", "muted"),)), *islice(members, MAX_MEMBERS), *others]
 
 
-def _members(state: State, supervisor: Supervisor, depth: int, working: bool) -> Iterator[Line]:
+def _members(state: State, supervisor: Supervisor, depth: int, activities: Activities) -> Iterator[Line]:
     """Yield a supervisor and its members, agents first, each with its current work."""
     yield _member(f"{'  ' * depth}{mode_glyph(supervisor.mode)} ", supervisor.name, "strong", supervisor.mode, "muted")
     for agent in agents_in(state, supervisor):
-        mark = agent_mark(agent, working=working)
-        at_work = next((state.tasks[task_id].title for task_id in (*agent.running, *agent.parked)), "")
-        yield _member(f"{'  ' * depth}  {mark.glyph} ", agent.name, mark.tone, agent.error or at_work or mark.word, "")
+        activity = activities.of_agent(agent)
+        mark = ACTIVITY[activity.kind]
+        yield _member(f"{'  ' * depth}  {mark.glyph} ", agent.name, mark.tone, activity.words or mark.word, "")
     for team in (state.supervisors[member_id] for member_id in supervisor.members if member_id in state.supervisors):
-        yield from _members(state, team, depth + 1, working)
+        yield from _members(state, team, depth + 1, activities)
 
 
 def _member(lead: str, name: str, tone: str, activity: str, activity_tone: str) -> Line:

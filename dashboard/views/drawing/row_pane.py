@@ -100,9 +100,7 @@ def describe_task(
     if task is not None:
         max_lines = max(_MAX_LINES, (height - len(lines)) // 2)
         text_width = min(width, _MAX_WIDTH) - 2
-        child_rows = child_lines(
-            state, task, width=text_width, now_ms=now_ms, working=view.working, max_lines=max_lines
-        )
+        child_rows = child_lines(state, task, view.counts, width=text_width, now_ms=now_ms, max_lines=max_lines)
         lines += indent_lines(child_rows)
     if (left := height - len(lines) - 1) >= 2:
         said = latest_output(state, task, key, earlier, view.counts, view.live, width=width - 2, now_ms=now_ms)
@@ -113,21 +111,19 @@ def describe_task(
 
 def describe_run(view: ViewState, key: str, census: Census, text: str, width: int, height: int) -> RowDetails:
     """Return the progress of a run with its tasks; for a finished run the start of its output."""
-    state, now_ms, working = view.state, view.now_ms, view.working
-    facts = run_lines(state, key, census.stages, width=width, now_ms=now_ms, working=working)
+    state, now_ms = view.state, view.now_ms
+    facts = run_lines(state, key, census.stages, view.counts, width=width, now_ms=now_ms)
     text_width = min(width, _MAX_WIDTH) - 2
     if key not in state.runs:
         output = prose(text[:_MAX_OUTPUT_CHARACTERS], width - 2)[: max(0, height - len(facts))]
         return RowDetails("RUN", [*facts, BLANK, *indent_lines(output)])
     max_lines = max(0, height - len(facts) - 1)
-    at_work = at_work_lines(
-        state, census, view.live, width=text_width, now_ms=now_ms, working=working, max_lines=max_lines
-    )
+    at_work = at_work_lines(state, census, view.counts, view.live, width=text_width, now_ms=now_ms, max_lines=max_lines)
     left = max_lines - len(at_work)
     max_waiting = left if len(census.waiting) <= left else max(0, left - 1)  # the last line counts the others
     waits = waiting_lines(state, census, view.counts, width=text_width, now_ms=now_ms, max_lines=max_waiting)
     left -= len(waits)
-    ended = ended_lines(state, census, width=text_width, now_ms=now_ms, max_lines=left // 2)
+    ended = ended_lines(state, census, view.counts, width=text_width, now_ms=now_ms, max_lines=left // 2)
     words = (left - len(ended)) // max(1, len(at_work))
     tasks = census.at_work[: len(at_work)]
     lines = [

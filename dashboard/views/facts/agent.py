@@ -7,9 +7,6 @@ from dashboard.views.drawing.lines import Span
 from dashboard.views.drawing.plots import meter, spark
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.facts.live_values import read_live_value
-from dashboard.views.facts.steps import last_line
-from dashboard.views.facts.supervisor import paused_above
-from dashboard.views.facts.task import describe_progress, waiting_reason
 from dashboard.views.measures.activity import SLOTS_PER_SAMPLE, Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.limits import limit_facts
@@ -27,7 +24,7 @@ from dashboard.views.words.amounts import (
     remaining,
     size,
 )
-from dashboard.views.words.glyphs import ASKS, PEOPLE, agent_mark
+from dashboard.views.words.glyphs import ACTIVITY
 from dashboard.views.words.keyed import fill_keys
 from engine.core.events import AgentSwapped, Event, StepRecorded, SwapRolledBack
 from engine.core.queries.targets import id_target
@@ -37,7 +34,7 @@ from engine.core.queries.team.track_record import mean_of
 from engine.core.queries.team.tree import supervisors_from
 from engine.core.scheduler.waiting import describe_stuck_slots
 from engine.core.specs.spec import AgentSpec
-from engine.core.state import Agent, AgentStatus, State, timer_id
+from engine.core.state import Agent, State, timer_id
 
 MIN_SHOWN_MS = 10_000
 """Time for which an agent stays visible after its work, so that lines and boxes do not jump, in milliseconds."""
@@ -64,7 +61,7 @@ def agent_facts(
     """
     spec = state.spec_of(agent)
     return [
-        *_head(state, agent, counts, activity, events, now_ms),
+        *_head(agent, counts, activity, events, now_ms),
         *_program(spec),
         *_place(state, agent, spec),
         *usage_facts(agent.usage),
@@ -78,9 +75,9 @@ def agent_facts(
 
 
 def _head(
-    state: State, agent: Agent, counts: Digest, activity: Activity | None, events: Sequence[Event], now_ms: int
+    agent: Agent, counts: Digest, activity: Activity | None, events: Sequence[Event], now_ms: int
 ) -> Iterator[Fact]:
-    mark = state_of_agent(state, agent, working=counts.working)
+    mark = state_of_agent(agent, counts)
     yield Fact("state", mark.text, mark.tone, "head")
     if agent.generation == 1:
         return
@@ -246,70 +243,11 @@ def swap_mark(agent: Agent, activity: Activity | None, now_ms: int) -> str:
     return f"◆g{agent.generation}" if is_new and agent.generation > 1 else ""
 
 
-def state_of_agent(state: State, agent: Agent, *, working: bool = True) -> Cell:
-    """Return the glyph and word of an agent's state, with the number of attempts if there are several."""
-    if working and agent.status is AgentStatus.BUSY and asks_person(state, agent):
-        return Cell(ASKS.text, ASKS.tone)
-    mark = agent_mark(agent, working=working)
+def state_of_agent(agent: Agent, counts: Digest) -> Cell:
+    """Return the glyph and word of what an agent does, with the number of attempts if several are at work."""
+    mark = ACTIVITY[counts.activities.of_agent(agent).kind]
     attempts = len(agent.running)
-    more = f" ×{attempts}" if attempts > 1 and mark.word == "busy" else ""
-    return Cell(mark.text + more, mark.tone)
-
-
-def asks_person(state: State, agent: Agent) -> bool:
-    """Return whether an attempt of an agent waits for the answer of a person."""
-    attempts = (task.attempt for task_id in agent.parked if (task := state.tasks.get(task_id)) is not None)
-    return any(attempt is not None and attempt.parked_for in PEOPLE for attempt in attempts)
-
-
-def now_in_brief(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], now_ms: int) -> Cell:
-    """Return `now_of_agent` for a narrow column: delegated work is only counted."""
-    if agent.parked and not agent.running and agent.error is None and not asks_person(state, agent):
-        parked = [state.tasks[task_id] for task_id in agent.parked if task_id in state.tasks]
-        if open_count := sum(call.open for task in parked for call in task.calls.values()):
-            return Cell(f"{open_count:,} delegated", "muted")
-    return now_of_agent(state, agent, counts, live, now_ms)
-
-
-def now_of_agent(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], now_ms: int) -> Cell:
-    """Return the current work, wait reason or problem of an agent."""
-    if agent.error is not None:
-        return Cell(agent.error, "error")
-    if agent.away:
-        return Cell(why_away(agent), "paused")
-    if agent.running:
-        return Cell(_current_work(state, agent, live), "")
-    if (obstacle := _obstacle(state, agent, counts, now_ms)) is not None:
-        return obstacle
-    if agent.parked:
-        return Cell(waiting_reason(state, state.tasks[next(iter(agent.parked))], counts, now_ms), "muted")
-    if retrying := counts.retrying_of.get(agent.id):
-        first = min(retrying, key=lambda task: task.retry_at_ms or 0)
-        left = remaining((first.retry_at_ms or now_ms) - now_ms)
-        return Cell(f"{first.title}: retry {first.retries} in {left}", "draining")
-    if waiting := counts.waiting_of[agent.id]:
-        return Cell(f"{waiting:,} waiting", "muted")
-    if (planned := counts.planned_for.get(agent.id)) is not None:
-        return Cell(waiting_reason(state, planned, counts, now_ms), "muted")
-    return Cell("")
-
-
-def _obstacle(state: State, agent: Agent, counts: Digest, now_ms: int) -> Cell | None:
-    """Return why an idle agent cannot start work: its budget, its slots, its circuit, a pause above it."""
-    waiting = counts.waiting_of[agent.id]
-    more = f", {waiting:,} waiting" if waiting else ""
-    if agent.exhausted is not None or agent.held:
-        consequence = "a person is asked" if agent.held else "it gets nothing more"
-        return Cell(f"its budget is spent: {consequence}{more}", "error")
-    if agent.is_stuck:
-        return Cell(f"{stuck_since(agent, now_ms)}{more}", "draining")
-    if agent.is_shut:
-        last = f": {agent.last_error}" if agent.last_error else ""
-        return Cell(f"circuit {circuit_words(state, agent, now_ms)}{more}{last}", "draining")
-    if agent.parked or agent.paused:
-        return None
-    supervisor = paused_above(state, agent.supervisor_id)
-    return Cell(f"{supervisor.name} is paused{more}", "paused") if supervisor is not None else None
+    return Cell(f"{mark.glyph} {attempts} tasks" if attempts > 1 and mark.tone == "busy" else mark.text, mark.tone)
 
 
 def stuck_since(agent: Agent, now_ms: int) -> str:
@@ -323,17 +261,3 @@ def circuit_words(state: State, agent: Agent, now_ms: int) -> str:
     timer = state.timers.get(timer_id("circuit", agent.id))
     when = f"tried again in {remaining(timer.due_ms - now_ms)}" if timer is not None else "one attempt is let through"
     return f"open after {pluralize(agent.failures_in_a_row, 'failure')}, {when}"
-
-
-def _current_work(state: State, agent: Agent, live: Mapping[str, str]) -> str:
-    # Attempts of an earlier generation first, because they hold up the swap.
-    task_id, generation = min(agent.running.items(), key=lambda item: item[1])
-    task = state.tasks.get(task_id)
-    text = task.title if task is not None else task_id
-    if generation != agent.generation:
-        text += f"  → g{agent.generation}"
-    if len(agent.running) > 1 and agent.status is not AgentStatus.BUSY:  # the state of a busy agent has the number
-        text += f"  +{len(agent.running) - 1}"
-    if activity := describe_progress(live, task_id) or last_line(live, task_id):
-        text += f"  {activity}"
-    return text

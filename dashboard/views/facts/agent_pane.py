@@ -11,10 +11,11 @@ from dashboard.views.drawing.plots import meter, spark
 from dashboard.views.drawing.sections import EDGE_WIDTH, Section, draw_frame, draw_side_by_side, height_of, wrap_end
 from dashboard.views.drawing.values import value_lines, value_spans
 from dashboard.views.event_log import Entry
-from dashboard.views.facts.agent import agent_facts, now_of_agent
+from dashboard.views.facts.agent import agent_facts
 from dashboard.views.facts.agent_page import spec_section, title_line
 from dashboard.views.facts.agent_says import event_lines
 from dashboard.views.facts.ended import RecentEnd, recent_lines
+from dashboard.views.facts.now import now_of_agent
 from dashboard.views.facts.steps import CURSOR, EMPTY_INPUTS, calls_of
 from dashboard.views.facts.task import share_of_attempt
 from dashboard.views.measures.activity import Activity
@@ -149,7 +150,7 @@ def _now_section(data: PaneData, facts: Sequence[Fact], agent: Agent, room: int)
     if len(at_work) > MAX_ATTEMPTS:
         lines.append(Line((Span(f"and {len(at_work) - MAX_ATTEMPTS} more at work", "muted"),)))
     if not agent.running:
-        current = now_of_agent(state, agent, data.counts, data.live, data.now_ms)
+        current = now_of_agent(agent, data.counts, data.now_ms)
         text = current.text or "nothing to do now"
         lines += [Line((Span(piece, current.tone or "faint"),)) for piece in wrap_end(text, room, 3)]
     lines += to_lines(in_groups(facts, "limits"), room)
@@ -161,7 +162,7 @@ def _now_section(data: PaneData, facts: Sequence[Fact], agent: Agent, room: int)
 def _attempt_line(
     data: PaneData, agent: Agent, task: Task, generation: int, middle_ms: float | None, room: int
 ) -> Line:
-    mark = task_mark(task, working=data.counts.working)
+    mark = task_mark(task, data.counts.activities)
     spent_ms = data.now_ms - (task.attempt.started_ms if task.attempt is not None else data.now_ms)
     took = duration(spent_ms // 100 * 100) if spent_ms < 10_000 else ago(spent_ms).removesuffix(" ago")
     old = f"◐ g{generation}" if generation != agent.generation else mark.glyph

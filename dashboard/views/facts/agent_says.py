@@ -6,9 +6,9 @@ from typing import NamedTuple
 from dashboard.views.drawing.lines import BLANK, Line, Span, cut, spread
 from dashboard.views.drawing.prose import growing_prose, paragraph, wrap_spans
 from dashboard.views.event_log import Entry, tone_of
+from dashboard.views.facts.now import now_of_task
 from dashboard.views.facts.step_table import is_step
 from dashboard.views.facts.steps import calls_of
-from dashboard.views.facts.task import describe_progress, waiting_reason
 from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import clock, duration
 from dashboard.views.words.glyphs import event_glyph
@@ -56,9 +56,8 @@ def latest_output(
         return AgentOutput("SAID", [*earlier], grows=bool(earlier))
     lines = _live_lines(live, task.id, width, now_ms)
     if not lines:
-        waits = waiting_reason(state, task, counts, now_ms)
-        status = describe_progress(live, task.id) or waits
-        lines = [Line((Span(status, "waiting" if waits else ""),))] if status else []
+        now = now_of_task(task, counts, now_ms)
+        lines = [Line((Span(now.text, now.tone),))] if now.text else []
     return AgentOutput("SAYS", [*earlier, *([BLANK] if earlier and lines else []), *lines], grows=True)
 
 

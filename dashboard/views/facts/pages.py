@@ -9,16 +9,17 @@ import msgspec
 from dashboard.views.drawing.facts import Fact, in_groups, to_cell, to_cells
 from dashboard.views.drawing.rows import Cell, labelled_cell
 from dashboard.views.facts.agent import agent_facts
+from dashboard.views.facts.now import now_of_task
 from dashboard.views.facts.run import run_facts
 from dashboard.views.facts.spec_fields import spec_lines
 from dashboard.views.facts.steps import latest_steps, live_cells, step_cells
 from dashboard.views.facts.supervisor import supervisor_facts
-from dashboard.views.facts.task import describe_progress, task_facts, waiting_reason
+from dashboard.views.facts.task import task_facts
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.words.absent import absence
 from dashboard.views.words.amounts import clock, elapsed, moment
-from dashboard.views.words.glyphs import task_mark
+from dashboard.views.words.glyphs import TASK, task_mark
 from dashboard.views.words.names import JournalTexts, pretty
 from dashboard.views.words.sentences import Sentence
 from engine.core.events import Event
@@ -95,9 +96,9 @@ def _at_work(state: State, agent_id: str, counts: Digest, live: Mapping[str, str
     agent = state.agents[agent_id]
     for task_id, generation in (*agent.running.items(), *agent.parked.items()):
         task = state.tasks[task_id]
-        status = waiting_reason(state, task, counts, now_ms) or describe_progress(live, task_id)
+        status, mark = now_of_task(task, counts, now_ms).text, task_mark(task, counts.activities)
         since = elapsed(now_ms - (task.started_ms or now_ms))
-        yield Cell(f"{task.title}  g{generation}  {since}  {status}", "", f"{task_mark(task).glyph} ")
+        yield Cell(f"{task.title}  g{generation}  {since}  {status}", "", f"{mark.glyph} ")
         for cell in live_cells(live, task_id, now_ms, max_characters=600):
             yield Cell(cell.text, cell.tone, f"  {cell.lead}")
     queue = state.queues.get(f"agent:{agent_id}")
@@ -169,7 +170,8 @@ def _plan(state: State, run: Run) -> Iterable[Cell]:
         node = state.tasks[task_id]
         parts = [state.tasks[child] for child in node.children]
         far = f"  {sum(part.ended for part in parts)} of {len(parts)}" if parts else ""
-        yield Cell(f"{node.title}{far}", task_mark(node).tone, f"{task_mark(node).glyph} ")
+        mark = TASK[node.status]
+        yield Cell(f"{node.title}{far}", mark.tone, f"{mark.glyph} ")
     if len(nodes) > MAX_SHOWN:
         yield Cell(f"and {len(nodes) - MAX_SHOWN:,} more", "muted", "  ")
 

@@ -8,6 +8,7 @@ from dashboard.views.drawing.lines import Line, Span, cell_width, cut, fit_spans
 from dashboard.views.drawing.plots import meter
 from dashboard.views.facts.run import AnyRun, run_facts
 from dashboard.views.facts.run_work import Stage
+from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.progress import share_of
 from dashboard.views.words.absent import absence
 from dashboard.views.words.amounts import clock, duration, elapsed, pluralize
@@ -22,18 +23,18 @@ _METER = 14
 
 
 def run_lines(
-    state: State, run_id: str, stages: Sequence[Stage], *, width: int, now_ms: int, working: bool = True
+    state: State, run_id: str, stages: Sequence[Stage], counts: Digest, *, width: int, now_ms: int
 ) -> list[Line]:
     """Return the facts of an open run, or of an ended one that the state still has."""
     run = state.runs.get(run_id) or state.summary(run_id)
     if run is None:
         return [Line((Span(f" {run_id}  {absence(state, run_id)}", "muted"),))]
-    facts = run_facts(state, run, now_ms=now_ms, working=working)
+    facts = run_facts(state, run, now_ms=now_ms, working=counts.working)
     alerts = to_lines(in_groups(facts, "alerts", "terms", "limits"), width - 1)
     return [
         _head(facts, run, width),
         _progress_line(facts, run, width),
-        *_stages(stages, run.strategy, width, now_ms),
+        *_stages(stages, run.strategy, counts, width, now_ms),
         *map(indent, alerts),
     ]
 
@@ -52,14 +53,14 @@ def _progress_line(facts: Sequence[Fact], run: AnyRun, width: int) -> Line:
     return spread((Span(" "), *bar, Span(" ")), (*row.spans, Span(" ")), width)
 
 
-def _stages(stages: Sequence[Stage], mode: str, width: int, now_ms: int) -> list[Line]:
+def _stages(stages: Sequence[Stage], mode: str, counts: Digest, width: int, now_ms: int) -> list[Line]:
     """Return the nodes of the graph in one line; if it is too long, ended and waiting nodes are counted."""
     if not stages:
         return []
     arrow = Span(ARROW.get(mode, "   "), "guide")
-    whole = _join_with([_stage_spans(stage, now_ms) for stage in stages], arrow)
+    whole = _join_with([_stage_spans(stage, counts, now_ms) for stage in stages], arrow)
     if cell_width(whole) + 1 > width:
-        whole = _join_with(_abbreviate_stages(stages, now_ms), arrow)
+        whole = _join_with(_abbreviate_stages(stages, counts, now_ms), arrow)
     return [Line((Span(" "), *fit_spans(whole, width - 1)))]
 
 
@@ -70,11 +71,9 @@ def _join_with(parts: Sequence[Sequence[Span]], arrow: Span) -> tuple[Span, ...]
     return tuple(out)
 
 
-def _stage_spans(stage: Stage, now_ms: int) -> list[Span]:
-    task, mark = stage.task, task_mark(stage.task)
-    if task.kind == "group" and not task.ended and stage.total and task.begun_ms:
-        mark = mark._replace(glyph="●", tone="busy")
-    at_work = mark.glyph in "●◔◐⚑"
+def _stage_spans(stage: Stage, counts: Digest, now_ms: int) -> list[Span]:
+    task, mark = stage.task, task_mark(stage.task, counts.activities)
+    at_work = not task.ended and (task.started_ms or task.begun_ms) is not None
     out = [Span(f"{mark.glyph} ", mark.tone), Span(cut(task.title, 24), "strong" if at_work else "")]
     if stage.total > 1 and at_work:
         out += [
@@ -92,13 +91,13 @@ def _stage_spans(stage: Stage, now_ms: int) -> list[Span]:
     return out
 
 
-def _abbreviate_stages(stages: Sequence[Stage], now_ms: int) -> list[list[Span]]:
+def _abbreviate_stages(stages: Sequence[Stage], counts: Digest, now_ms: int) -> list[list[Span]]:
     before = [stage for stage in stages if stage.task.ended]
     open_ = [stage for stage in stages if not stage.task.ended]
     begun = [stage for stage in open_ if stage.task.started_ms is not None or stage.task.begun_ms is not None]
     coming = len(open_) - len(begun)
     out = [[Span("✓ ", "done"), Span(f"{len(before)} of {len(stages)}")]] if before else []
-    out += [_stage_spans(stage, now_ms) for stage in begun[:3]]
+    out += [_stage_spans(stage, counts, now_ms) for stage in begun[:3]]
     out += [[Span(f"and {len(begun) - 3} more", "muted")]] if len(begun) > 3 else []
     return [*out, *([[Span("◌ ", "waiting"), Span(f"{coming} to come", "muted")]] if coming else [])]
 

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from dashboard.views.drawing.lines import Line, Span, cut_path, pad, spread
 from dashboard.views.drawing.plots import meter
-from dashboard.views.facts.task import share_of_attempt, waiting_reason
+from dashboard.views.facts.now import now_of_task
+from dashboard.views.facts.task import share_of_attempt
 from dashboard.views.facts.task_page import task_line
 from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import duration
@@ -88,20 +89,20 @@ def _stage(state: State, task_id: str, stage_by_id: dict[str, str]) -> str:
 def at_work_lines(
     state: State,
     census: Census,
+    counts: Digest,
     live: Mapping[str, str],
     *,
     width: int,
     now_ms: int,
-    working: bool,
     max_lines: int = MAX_LINES,
 ) -> list[Line]:
     """Return a line for each running task, up to `max_lines`: its progress and its time."""
-    return [_at_work_line(state, task, live, width, now_ms, working) for task in census.at_work[:max_lines]]
+    return [_at_work_line(state, task, counts, live, width, now_ms) for task in census.at_work[:max_lines]]
 
 
-def _at_work_line(state: State, task: Task, live: Mapping[str, str], width: int, now_ms: int, working: bool) -> Line:
-    mark = task_mark(task, working=working)
-    share, text = _progress_of(state, task, live, now_ms, working)
+def _at_work_line(state: State, task: Task, counts: Digest, live: Mapping[str, str], width: int, now_ms: int) -> Line:
+    mark = task_mark(task, counts.activities)
+    share, text = _progress_of(state, task, live, now_ms, counts.working)
     wide = max(6, min(24, width // 4))
     bar = () if share is None else meter(share, wide, tone=mark.tone or "busy")
     right = (*(bar or (Span(" " * wide),)), Span(pad(text, 11, right=True), "muted" if task.children else ""))
@@ -121,9 +122,9 @@ def _progress_of(
     return share_of_attempt(state, task, live, now_ms=now_ms, working=working), duration(spent_ms)
 
 
-def ended_lines(state: State, census: Census, *, width: int, now_ms: int, max_lines: int) -> list[Line]:
+def ended_lines(state: State, census: Census, counts: Digest, *, width: int, now_ms: int, max_lines: int) -> list[Line]:
     """Return a line for each ended task, the newest first, up to `max_lines`: its agent and its time."""
-    return [task_line(state, task, width, now_ms, working=True) for task in census.ended[: max(0, max_lines)]]
+    return [task_line(state, task, counts, width, now_ms) for task in census.ended[: max(0, max_lines)]]
 
 
 def waiting_lines(
@@ -136,11 +137,12 @@ def waiting_lines(
 
 
 def _waiting_line(state: State, task: Task, counts: Digest, width: int, now_ms: int) -> Line:
-    mark = task_mark(task)
-    text = f"for {receiver(state, task)}" if task.ready else waiting_reason(state, task, counts, now_ms)
+    mark = task_mark(task, counts.activities)
+    now = now_of_task(task, counts, now_ms)
+    text = f"for {receiver(state, task)}" if now.tone == "muted" and task.ready else now.text
     room = max(8, width * 11 // 20)
     title = Span(pad(cut_path(task.title, room - 3), room - 2))
-    return spread((Span(f"{mark.glyph} ", mark.tone), title, Span(text, "muted")), (), width, key=task.id)
+    return spread((Span(f"{mark.glyph} ", mark.tone), title, Span(text, now.tone)), (), width, key=task.id)
 
 
 def receiver(state: State, task: Task) -> str:

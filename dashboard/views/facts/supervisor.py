@@ -1,5 +1,6 @@
 """The facts of a supervisor, with the same text in every place that shows them."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from dashboard.views.drawing.facts import Fact
@@ -11,18 +12,29 @@ from dashboard.views.measures.limits import limit_facts
 from dashboard.views.measures.usage import usage_facts
 from dashboard.views.words.amounts import ago, count, duration, percent, pluralize
 from dashboard.views.words.field_names import field_label
-from dashboard.views.words.glyphs import AGENT, SUSPENDED, Mark, task_mark
+from dashboard.views.words.glyphs import ACTIVITY, Mark, task_mark
+from engine.core.activities import ActivityKind
 from engine.core.queries.team.figures import success_share
-from engine.core.queries.team.tree import depth_of, inherited_option, mean_ms_of, subtree_of, supervisors_from
+from engine.core.queries.team.tree import depth_of, inherited_option, mean_ms_of, subtree_of
 from engine.core.records.records import field_names
-from engine.core.scheduler.waiting import describe_stuck_slots
 from engine.core.specs.options import SupervisorOptions
-from engine.core.state import AgentStatus, State, Supervisor, Task
+from engine.core.state import State, Supervisor, Task
 
 MAX_PLAN_NODES = 6
 """Nodes of a graph that are listed in one line."""
 _MAX_STATE_WIDTH = 8
 """Cells for the number of busy agents in a column."""
+_URGENT: dict[ActivityKind, str] = {
+    "person": "wait for you",
+    "doubt": "in doubt",
+    "stuck": "stuck",
+    "error": "in error",
+    "budget": "held by a budget",
+    "silent": "silent",
+}
+"""What an operator must see, the most urgent first, in words for several agents."""
+_WITH_NUMBER = {ACTIVITY[kind].word for kind in (*_URGENT, "working", "pausing", "draining")}
+"""States that stand beside the number of busy agents."""
 _SETTINGS = ("max_parallel", "aggregation", "lead", "on_failure", "balance", "strategies")
 """Settings that matter most; the others are only described."""
 _OTHERS = ("aggregator", "participants", "auto_discover", "max_matches", "default_agent", "max_agents")
@@ -52,7 +64,7 @@ def supervisor_facts(
 
 def _head(state: State, supervisor: Supervisor, counts: Digest) -> Iterator[Fact]:
     cell = state_of_supervisor(supervisor, counts)
-    yield Fact("state", f"{cell.text} at work" if cell.tone == "busy" else cell.text, cell.tone, "head")
+    yield Fact("state", f"{cell.text} at work" if cell.text[-1].isdigit() else cell.text, cell.tone, "head")
     if supervisor.parent_id in state.supervisors:
         text = f"{state.supervisors[supervisor.parent_id].name}, on level {depth_of(state, supervisor)}"
         yield Fact("under", text, group="place")
@@ -100,27 +112,24 @@ def alert_facts(supervisor: Supervisor) -> Iterator[Fact]:
 
 
 def supervisor_mark(supervisor: Supervisor, counts: Digest) -> Mark:
-    """Return the mark of a supervisor: that of its problem, or busy while agents below it are at work."""
+    """Return the mark of a supervisor: that of its own problem, else the most urgent of what agents below it do."""
     if supervisor.error is not None:
-        return AGENT[AgentStatus.ERROR]
+        return ACTIVITY["error"]
     if supervisor.leaving is not None:
         return Mark("◐", "leaving", "draining")
     if supervisor.paused:
-        return AGENT[AgentStatus.PAUSED]
-    agents = counts.agents_of[supervisor.id]
-    if counts.errors_of[supervisor.id] == agents and agents:
-        return AGENT[AgentStatus.ERROR]
-    if not counts.open_of[supervisor.id]:
-        return AGENT[AgentStatus.IDLE]
-    return AGENT[AgentStatus.BUSY] if counts.working else SUSPENDED
+        return ACTIVITY["paused"]
+    kinds = counts.kinds_of(supervisor.id)
+    away = counts.agents_of[supervisor.id] - kinds["error"]  # one agent in error is no error of its team
+    return ACTIVITY[next((kind for kind in ACTIVITY if kinds[kind] and not (away and kind == "error")), "idle")]
 
 
 def state_of_supervisor(supervisor: Supervisor, counts: Digest) -> Cell:
     """Return the state of a supervisor: its mark, with the number of busy agents below it."""
     mark = supervisor_mark(supervisor, counts)
-    if mark is not AGENT[AgentStatus.BUSY]:
-        return Cell(mark.text, mark.tone)
     busy, agents = counts.busy_of[supervisor.id], counts.agents_of[supervisor.id]
+    if not busy or mark.word not in _WITH_NUMBER:
+        return Cell(mark.text, mark.tone)
     forms = (f"{busy} of {agents}", f"{busy}/{agents}", f"{busy}")  # a cut number would be wrong
     text = next(form for form in forms if len(form) <= _MAX_STATE_WIDTH or form is forms[-1])
     return Cell(f"{mark.glyph} {text}", mark.tone)
@@ -131,32 +140,38 @@ def now_of_supervisor(state: State, supervisor: Supervisor, counts: Digest) -> C
     if supervisor.error is not None:
         return Cell(supervisor.error, "error")
     waiting = counts.waiting_of[supervisor.id]
-    if supervisor.held or supervisor.exhausted is not None:
-        consequence = "a person is asked" if supervisor.held else "nothing under it starts"
-        return Cell(f"its budget is spent: {consequence}", "error")
-    paused_supervisor = paused_above(state, supervisor.parent_id or "")
-    if paused_supervisor is not None and not counts.open_of[supervisor.id]:
-        return Cell(f"{paused_supervisor.name} is paused" + (f", {waiting:,} waiting" if waiting else ""), "paused")
-    if (stuck := counts.stuck_in.get(supervisor.id)) is not None:
-        return Cell(f"{stuck.name}: {describe_stuck_slots(stuck)}", "draining")
+    if (obstacle := counts.activities.obstacle_above(supervisor)) is not None:
+        more = f", {waiting:,} waiting" if waiting and obstacle.kind == "paused" else ""
+        return Cell(f"{obstacle.words}{more}", ACTIVITY[obstacle.kind].tone)
+    if urgent := urgent_words(counts.kinds_of(supervisor.id)):
+        return Cell(*urgent)
     runs = [run for run in state.runs.values() if run.supervisor_id == supervisor.id]
     if runs:
         run = next((run for run in runs if run.running), runs[-1])
         nodes = [state.tasks[child] for child in state.tasks[run.root_id].children if child in state.tasks]
         others = f", and {pluralize(len(runs) - 1, 'other run')}" if len(runs) > 1 else ""
-        title = plan_line(nodes) or run.title
+        title = plan_line(nodes, counts) or run.title
         return Cell(f"{run.id}: {title}{others}" if others else title, "muted")
     return Cell(f"{waiting:,} waiting" if waiting else "", "muted")
 
 
-def plan_line(nodes: list[Task]) -> str:
+def urgent_words(kinds: Counter[ActivityKind], width: int = 1_000) -> tuple[str, str] | None:
+    """Return as many urgent states as fit, such as `⚑ 3 wait for you, ! 1 stuck`, and the tone of the first."""
+    text, tone = "", ""
+    for kind, words in _URGENT.items():
+        if number := kinds[kind]:
+            mark = ACTIVITY[kind]
+            said = f"{mark.glyph} {number:,} {'waits for you' if kind == 'person' and number == 1 else words}"
+            longer = f"{text}, {said}" if text else said
+            if text and len(longer) > width:
+                break
+            text, tone = longer, tone or mark.tone
+    return (text, tone) if text else None
+
+
+def plan_line(nodes: list[Task], counts: Digest) -> str:
     """Return the nodes of a graph with their glyphs in one line, or a count of them."""
     if len(nodes) > MAX_PLAN_NODES:
         ended_count = sum(node.ended for node in nodes)
         return f"{ended_count} of {len(nodes)} done"
-    return "  ".join(f"{task_mark(node).glyph} {node.title}" for node in nodes)
-
-
-def paused_above(state: State, supervisor_id: str) -> Supervisor | None:
-    """Return the nearest paused supervisor, from `supervisor_id` upwards."""
-    return next((supervisor for supervisor in supervisors_from(state, supervisor_id) if supervisor.paused), None)
+    return "  ".join(f"{task_mark(node, counts.activities).glyph} {node.title}" for node in nodes)

@@ -110,7 +110,7 @@ def head_lines(
 def progress_line(data: PaneData, supervisor: Supervisor, progress: Progress, room: int) -> Line:
     """Return the progress of a supervisor's open work, with its expected end."""
     trouble = now_of_supervisor(data.state, supervisor, data.counts)
-    if trouble.tone in ("error", "paused"):
+    if trouble.tone != "muted" and not data.counts.busy_of[supervisor.id]:
         return Line((Span(trouble.text, trouble.tone),))
     if not progress.total:
         return Line((Span("no tasks yet" if data.state.runs else "nothing to do", "muted"),))
@@ -175,7 +175,7 @@ def _member_mark(state: State, member_id: str, data: PaneData) -> tuple[str, str
     """Return the name, the glyph and the tone of a member."""
     agent = state.agents.get(member_id)
     if agent is not None:
-        now = state_of_agent(state, agent, working=data.counts.working)
+        now = state_of_agent(agent, data.counts)
         return agent.name, now.text[:1], now.tone
     team = state.supervisors[member_id]
     now = state_of_supervisor(team, data.counts)

@@ -8,13 +8,13 @@ from dashboard.views.drawing.facts import Fact
 from dashboard.views.drawing.lines import cut
 from dashboard.views.facts.ended import EndedTask
 from dashboard.views.facts.live_values import read_live_value
+from dashboard.views.facts.now import now_of_task
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.limits import limit_facts
-from dashboard.views.words.amounts import count, describe_usage, duration, elapsed, median, moment, pluralize, remaining
+from dashboard.views.words.amounts import count, describe_usage, duration, elapsed, median, moment, pluralize
 from dashboard.views.words.glyphs import TASK, task_mark
 from dashboard.views.words.names import Names
 from engine.core.queries.targets import name_of
-from engine.core.scheduler.waiting import WaitReasons
 from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import State, Task
 
@@ -40,7 +40,7 @@ def task_facts(
     """
     facts = [*_head(task, counts, now_ms)]
     if isinstance(task, Task):
-        facts += _alerts(state, task, counts, live, now_ms)
+        facts += _alerts(state, task, counts, now_ms)
     facts += past_facts(state, task, names, now_ms=now_ms)
     if isinstance(task, Task) and not task.ended:
         facts += limit_facts(state, task.id, now_ms=now_ms)
@@ -57,7 +57,7 @@ def past_facts(state: State, task: AnyTask, names: Names | None = None, *, now_m
 
 
 def _head(task: AnyTask, counts: Digest, now_ms: int) -> Iterator[Fact]:
-    mark = task_mark(task, working=counts.working) if isinstance(task, Task) else TASK[task.status]
+    mark = task_mark(task, counts.activities) if isinstance(task, Task) else TASK[task.status]
     yield Fact("state", mark.text, mark.tone, "head")
     took = time_taken(task, now_ms) if isinstance(task, Task) else duration(task.took_ms)
     if took:
@@ -104,26 +104,13 @@ def _neighbours(state: State, task: Task) -> Iterator[Fact]:
             yield Fact(label, ", ".join(titles), group="order")
 
 
-def _alerts(state: State, task: Task, counts: Digest, live: Mapping[str, str], now_ms: int) -> Iterator[Fact]:
-    """Yield the question, the wait reason and the progress of a task."""
+def _alerts(state: State, task: Task, counts: Digest, now_ms: int) -> Iterator[Fact]:
+    """Yield the question of a task, and what it does or waits for."""
     escalation = state.escalations.get(task.escalation_id or "")
     if escalation is not None:
         yield Fact("asks", f"{escalation.question}  (8: Inbox)", "attention", "alerts")
-    if reason := waiting_reason(state, task, counts, now_ms):
-        yield Fact("why", reason, "waiting", "alerts")
-    if progress_text := describe_progress(live, task.id):
-        yield Fact("progress", progress_text, "busy", "alerts")
-
-
-def waiting_reason(state: State, task: Task, counts: Digest, now_ms: int) -> str:
-    """Return what a task waits for; empty if it does not wait."""
-    wait = counts.compute_once(WaitReasons, state).wait_of(task)
-    if wait is None:
-        return ""
-    if wait.until_ms is None:
-        return wait.words
-    left = remaining(wait.until_ms - now_ms)
-    return f"{wait.words} {left}" if wait.reason == "retry" else f"{wait.words}, {left} left"
+    if (now := now_of_task(task, counts, now_ms)).text:
+        yield Fact("why", now.text, now.tone or "busy", "alerts")
 
 
 def time_taken(task: Task, now_ms: int, *, max_width: int = 1_000) -> str:

@@ -6,6 +6,7 @@ from dashboard.views.drawing.facts import Fact, in_groups, to_lines, to_title
 from dashboard.views.drawing.lines import Line, Span, cut_path, indent, pad, spread
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.task import time_taken
+from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import clock, duration
 from dashboard.views.words.glyphs import task_mark
 from dashboard.views.words.names import Names
@@ -30,7 +31,7 @@ def task_lines(facts: Sequence[Fact], title: str, task_id: str, width: int) -> l
 
 
 def child_lines(
-    state: State, task: Task, *, width: int, now_ms: int, working: bool, max_lines: int | None = None
+    state: State, task: Task, counts: Digest, *, width: int, now_ms: int, max_lines: int | None = None
 ) -> list[Line]:
     """Return a line for each child of a task.
 
@@ -38,9 +39,9 @@ def child_lines(
     """
     children = [state.tasks[child_id] for child_id in task.children if child_id in state.tasks]
     if max_lines is None or len(children) <= max_lines:
-        return [task_line(state, child, width, now_ms, working=working) for child in children]
+        return [task_line(state, child, counts, width, now_ms) for child in children]
     visible_children = sorted(children, key=_urgency_rank)[: max(0, max_lines - 1)]
-    lines = [task_line(state, child, width, now_ms, working=working) for child in visible_children]
+    lines = [task_line(state, child, counts, width, now_ms) for child in visible_children]
     return [*lines, Line((Span(f"  and {len(children) - len(visible_children):,} more", "faint"),))]
 
 
@@ -51,9 +52,9 @@ def _urgency_rank(task: Task) -> int:
     return 3 if task.status is TaskStatus.DONE else 1 if task.ended else 2
 
 
-def task_line(state: State, child: Task, width: int, now_ms: int, *, working: bool) -> Line:
+def task_line(state: State, child: Task, counts: Digest, width: int, now_ms: int) -> Line:
     """Return a task with its agent and its time."""
-    mark = task_mark(child, working=working)
+    mark = task_mark(child, counts.activities)
     agent = state.agents.get(child.agent_id or child.worker_id or "")
     name_width = max(8, width // 4)
     right = (

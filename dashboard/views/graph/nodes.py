@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dashboard.clean import clean
-from dashboard.views.facts.agent import MIN_SHOWN_MS, now_of_agent, swap_mark
+from dashboard.views.facts.agent import MIN_SHOWN_MS, swap_mark
+from dashboard.views.facts.now import now_of_agent
 from dashboard.views.facts.supervisor import supervisor_mark
 from dashboard.views.facts.task import describe_progress, share_of_attempt
 from dashboard.views.graph.model import Node
@@ -13,15 +14,15 @@ from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.usage import is_metered
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import duration, elapsed, median
-from dashboard.views.words.glyphs import AGENT, ASKS, Mark, agent_mark, task_mark
+from dashboard.views.words.glyphs import ACTIVITY, TASK, task_mark
 from engine.core.state import Agent, AgentStatus, State, Supervisor, Task, TaskStatus
 
 IDLE_PREFIX = "idle:"
 """Prefix of the id of a node for idle members; the id of their lead follows."""
 _MAX_TITLE_CHARACTERS = 200
 """Characters of a title that are used."""
-WAITING_MARK = Mark("◔", "waits", "waiting")
 LATELY_MS = 1_000
+_AWAKE = (TaskStatus.RUNNING, TaskStatus.RETRYING, TaskStatus.IN_DOUBT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +67,10 @@ class Share:
     """Title of a running task."""
 
 
-def work_node(sight: Sight, task: Task, asking_ids: set[str]) -> Node:
+def work_node(sight: Sight, task: Task) -> Node:
     """Return the box of a planned task, a join, a check or a whole graph."""
     state = sight.state
-    mark = ASKS if task.id in asking_ids else task_mark(task, working=sight.counts.working)
-    if mark.word == "delegated":
-        mark = WAITING_MARK
+    mark = task_mark(task, sight.counts.activities)
     is_begun = task.started_ms is not None or task.begun_ms is not None
     ended_count, total = _count_work(state, task)
     member = state.agents.get(task.agent_id or task.worker_id or "")
@@ -90,7 +89,7 @@ def work_node(sight: Sight, task: Task, asking_ids: set[str]) -> Node:
         share=ended_count / total if total and is_begun else _share(sight, task),
         badge="" if member is None else swap_mark(member, sight.activity, sight.now_ms),
         shares=None if member is None else _shares(sight, member),
-        is_awake=task.status in (TaskStatus.RUNNING, TaskStatus.RETRYING, TaskStatus.IN_DOUBT) or mark is ASKS,
+        is_awake=task.status in _AWAKE or mark.tone == "attention",
         is_group=task.kind == "group",
     )
 
@@ -146,7 +145,7 @@ def _figure(state: State, task: Task, progress_text: str) -> str:
     if not task.ended and progress_text:
         return progress_text.partition(" ")[0]
     return {TaskStatus.WAITING: "waits", TaskStatus.RUNNING: "", TaskStatus.DONE: ""}.get(
-        task.status, task_mark(task).word
+        task.status, TASK[task.status].word
     )
 
 
@@ -163,15 +162,11 @@ def _share(sight: Sight, task: Task) -> float | None:
     return share_of_attempt(sight.state, task, sight.live, now_ms=sight.now_ms, working=sight.counts.working)
 
 
-def member_node(sight: Sight, agent: Agent, share: Share, *, asks: bool, an_id: str = "") -> Node:
+def member_node(sight: Sight, agent: Agent, share: Share, *, an_id: str = "") -> Node:
     """Return the box of an agent."""
-    state, working = sight.state, sight.counts.working
-    mark = ASKS if asks else agent_mark(agent, working=working)
+    state = sight.state
+    mark = ACTIVITY[sight.counts.activities.of_agent(agent).kind]
     lively = sight.is_lively(agent)
-    if mark.word == "idle" and lively:
-        mark = AGENT[AgentStatus.BUSY]
-    if mark.word == "busy" and not lively:
-        mark = WAITING_MARK
     waiting = share.waiting or sight.counts.waiting_of[agent.id]
     at_once = f"×{len(agent.running)} " if len(agent.running) > 1 else ""
     usual = median(agent.at_work_ms)
@@ -185,15 +180,15 @@ def member_node(sight: Sight, agent: Agent, share: Share, *, asks: bool, an_id: 
         about=agent.id,
         word=mark.word,
         took=at_once + (duration(usual) if usual is not None else ""),
-        now=share.title or (now_of_agent(state, agent, sight.counts, sight.live, sight.now_ms).text) or mark.word,
+        now=now_of_agent(agent, sight.counts, sight.now_ms).text or mark.word,
         figure=_queue_figure(agent, waiting)
         or spent
         or _answer_count(state, agent)
-        or (mark.word if not lively else ""),
+        or (mark.word if mark.tone != "busy" else ""),
         share=_member_share(sight, agent, share, waiting),
         badge=swap_mark(agent, sight.activity, sight.now_ms),
         shares=_shares(sight, agent),
-        is_awake=lively or agent.status not in (AgentStatus.IDLE, AgentStatus.STOPPED, AgentStatus.PAUSED),
+        is_awake=lively or mark.tone not in ("idle", "stopped", "paused"),
     )
 
 
@@ -226,12 +221,12 @@ def _member_share(sight: Sight, agent: Agent, share: Share, waiting: int) -> flo
     return _share(sight, task) if task is not None else None
 
 
-def supervisor_node(sight: Sight, supervisor: Supervisor, *, asks: bool) -> Node:
+def supervisor_node(sight: Sight, supervisor: Supervisor) -> Node:
     """Return the box of a supervisor."""
     counts = sight.counts
     busy, agents = counts.busy_of[supervisor.id], counts.agents_of[supervisor.id]
     waiting = counts.waiting_of[supervisor.id]
-    mark = ASKS if asks else supervisor_mark(supervisor, counts)
+    mark = supervisor_mark(supervisor, counts)
     return Node(
         id=supervisor.id,
         name=clean(supervisor.name),
@@ -244,7 +239,7 @@ def supervisor_node(sight: Sight, supervisor: Supervisor, *, asks: bool) -> Node
         now=supervisor.mode,
         figure=f"+{waiting:,}" if waiting else f"{busy:,} of {agents:,}",
         share=busy / agents if agents and busy else None,
-        is_awake=bool(busy) or asks or supervisor.error is not None,
+        is_awake=bool(busy) or mark.tone not in ("idle", "stopped", "paused"),
         is_group=True,
     )
 

@@ -43,7 +43,6 @@ class _GraphBuilder:
     """A graph under construction."""
 
     sight: Sight
-    asking_ids: set[str]
     opened: Collection[str] | None
     """Groups that are drawn with their nodes while others are folded; None if nothing is folded."""
     nodes: dict[str, Node] = field(default_factory=dict)
@@ -72,10 +71,7 @@ def run_graph(sight: Sight, run: Run, *, opened: str | None = None, folded: bool
         folded: Whether groups are drawn without their nodes, because there are too many.
     """
     state = sight.state
-    asking_ids = {escalation.subject for escalation in state.escalations.values()}
-    building = _GraphBuilder(
-        sight, asking_ids, {task.id for task in _graphs_containing(state, run, opened)} if folded else None
-    )
+    building = _GraphBuilder(sight, {task.id for task in _graphs_containing(state, run, opened)} if folded else None)
     root = state.tasks.get(run.root_id)
     if root is not None:
         _add_graph(building, root.children)
@@ -117,7 +113,7 @@ def _add_graph(building: _GraphBuilder, task_ids: Iterable[str]) -> tuple[list[s
     children = [state.tasks[task_id] for task_id in task_ids if task_id in state.tasks]
     ends: dict[str, tuple[str, list[str]]] = {}
     for task in children:
-        building.nodes[task.id] = work_node(building.sight, task, building.asking_ids)
+        building.nodes[task.id] = work_node(building.sight, task)
         ends[task.id] = (task.id, [task.id])
         if task.kind == "group" and _is_unfolded(building, task):
             ends[task.id] = (task.id, _add_led_nodes(building, task, task.children) or [task.id])
@@ -256,12 +252,9 @@ def _add_member(building: _GraphBuilder, node_id: str) -> None:
     share = building.shares.get(node_id, Share())
     agent = state.agents.get(member_id)
     if agent is not None:
-        asks = agent.id in building.asking_ids or any(
-            task_id in building.asking_ids for task_id in (*agent.running, *agent.parked)
-        )
-        building.nodes[node_id] = member_node(building.sight, agent, share, asks=asks, an_id=node_id)
+        building.nodes[node_id] = member_node(building.sight, agent, share, an_id=node_id)
     elif (supervisor := state.supervisors.get(member_id)) is not None:
-        node = supervisor_node(building.sight, supervisor, asks=supervisor.id in building.asking_ids)
+        node = supervisor_node(building.sight, supervisor)
         building.nodes[node_id] = node._replace(id=node_id, figure=f"{share.ended_count:,}/{share.task_count:,}")
 
 

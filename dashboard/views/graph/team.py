@@ -62,14 +62,13 @@ def team_graph(
         folded: Whether supervisors are drawn without their members, because there are too many.
     """
     state = sight.state
-    asking_ids = {escalation.subject for escalation in state.escalations.values()}
     nodes: dict[str, Node] = {}
     edges: dict[tuple[str, str], int | None] = {}
     names: list[str] = []
     begin = [state.supervisors[below]] if below in state.supervisors else state.roots
 
     def add(supervisor: Supervisor) -> None:
-        nodes[supervisor.id] = supervisor_node(sight, supervisor, asks=supervisor.id in asking_ids)
+        nodes[supervisor.id] = supervisor_node(sight, supervisor)
         shut = folded and opened != supervisor.id
         members = set() if shut else {member_id for member_id in supervisor.members if member_id in state.agents}
         resting = {member_id for member_id in members if sight.is_at_rest(state.agents[member_id])}
@@ -80,8 +79,7 @@ def team_graph(
                 add(lower)
             elif member in members and member not in fold:
                 agent = state.agents[member]
-                asks = member in asking_ids or any(task_id in asking_ids for task_id in (*agent.running, *agent.parked))
-                nodes[member] = member_node(sight, agent, Share(), asks=asks)
+                nodes[member] = member_node(sight, agent, Share())
         if fold:
             node = idle_node(supervisor.id, len(fold), opens=supervisor.id)
             nodes[node.id] = node

@@ -1,18 +1,29 @@
 """Counters over the whole state, computed once per redraw."""
 
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
 
 from dashboard.views.measures.queues import waiting_of
+from engine.core.activities import Activities, ActivityKind, parse_live
 from engine.core.queries.people.needs import needs_person
 from engine.core.queries.team.figures import is_busy
-from engine.core.queries.team.tree import lineage_of
-from engine.core.state import Agent, State, Task, TaskStatus
+from engine.core.queries.team.tree import lineage_of, supervisors_from
+from engine.core.state import State
 
 T = TypeVar("T")
+KINDS_MS = 250
+"""How long the counts of activities are reused: those of a thousand agents take milliseconds."""
+
+
+class KindCounts(NamedTuple):
+    """The numbers of agents by what they do."""
+
+    at_ms: int
+    by_supervisor: Mapping[str, Counter[ActivityKind]]
 
 
 @dataclass(slots=True)
@@ -23,24 +34,20 @@ class Digest:
     """Ready tasks by agent (its own queue) and by supervisor (all its queues)."""
     waiting: int = 0
     """Ready tasks in all queues."""
-    retrying_of: dict[str, list[Task]] = field(default_factory=dict)
-    """Tasks in back-off by the agent that tried last."""
-    planned_for: dict[str, Task] = field(default_factory=dict)
-    """By worker, a task of an open graph that is planned for it and waits for others."""
     busy_of: Counter[str] = field(default_factory=Counter)
     """Busy agents by supervisor, including everything below it."""
-    open_of: Counter[str] = field(default_factory=Counter)
-    """Agents with an open attempt, also one that waits, or without a free slot; as `busy_of`."""
     agents_of: Counter[str] = field(default_factory=Counter)
-    errors_of: Counter[str] = field(default_factory=Counter)
-    stuck_in: dict[str, Agent] = field(default_factory=dict)
-    """By supervisor, an agent whose slots are all held by code of ended attempts."""
     needs_person: list[str] = field(default_factory=list)
     """As `needs_person` returns it."""
     working: bool = True
     """Whether an engine is at work; without one, open attempts make no progress."""
     seq: int = 0
     """Seq of the counted state."""
+    activities: Activities = field(default_factory=lambda: Activities(State(), {}, 0))
+    """What agents and tasks do at the moment of the redraw."""
+    _state: State = field(default_factory=State)
+    _now_ms: int = 0
+    _kinds: KindCounts | None = None
     _answers: dict[Callable[[State], Any], Any] = field(default_factory=dict)
 
     def compute_once(self, ask: Callable[[State], T], state: State) -> T:
@@ -50,45 +57,76 @@ class Digest:
         answer: T = self._answers[ask]
         return answer
 
+    def at(self, live: Mapping[str, str], now_ms: int) -> "Digest":
+        """Return the same counters at another moment."""
+        activities = Activities(self._state, parse_live(live), now_ms, working=self.working)
+        return replace(self, activities=activities, _now_ms=now_ms, _kinds=self.kinds_until(now_ms))
 
-def make_digest(state: State, *, working: bool = True) -> Digest:
-    """Count for one redraw; `working` says whether an engine works on the team."""
-    out = Digest(working=working, seq=state.seq, needs_person=needs_person(state), waiting_of=waiting_of(state))
+    def kinds_until(self, now_ms: int) -> KindCounts | None:
+        """Return the counts of activities that are young enough for a moment."""
+        kinds = self._kinds
+        return kinds if kinds is not None and 0 <= now_ms - kinds.at_ms < KINDS_MS else None
+
+    def kinds_of(self, supervisor_id: str) -> Counter[ActivityKind]:
+        """Return how many agents of a supervisor, including everything below it, do what."""
+        if self._kinds is None:
+            self._kinds = count_kinds(self._state, self.activities, self._now_ms)
+        return self._kinds.by_supervisor[supervisor_id]
+
+
+def make_digest(
+    state: State,
+    *,
+    working: bool = True,
+    live: Mapping[str, str] = MappingProxyType({}),
+    now_ms: int | None = None,
+    before: Digest | None = None,
+) -> Digest:
+    """Count for one redraw.
+
+    Args:
+        working: Whether an engine works on the team.
+        live: Live texts, from which silence is known.
+        now_ms: The moment of the redraw; by default that of the last event.
+        before: The counters of the redraw before, whose counts of activities are reused for a moment.
+    """
+    now_ms = state.at_ms if now_ms is None else now_ms
+    activities = Activities(state, parse_live(live), now_ms, working=working)
+    out = Digest(
+        working=working,
+        seq=state.seq,
+        needs_person=needs_person(state),
+        waiting_of=waiting_of(state),
+        activities=activities,
+        _state=state,
+        _now_ms=now_ms,
+        _kinds=None if before is None else before.kinds_until(now_ms),
+    )
     out.waiting = sum(queue.ready for queue in state.queues.values())
     _sum_teams(state, out)
-    for timer in state.timers.values():
-        task = state.tasks.get(timer.subject)
-        if task is not None and task.agent_id is not None and task.status is TaskStatus.RETRYING:
-            out.retrying_of.setdefault(task.agent_id, []).append(task)
-    for run in state.runs.values():
-        for child_id in state.tasks[run.root_id].children if run.root_id in state.tasks else ():
-            task = state.tasks[child_id]
-            if task.worker_id is not None and task.blockers and task.status is TaskStatus.WAITING:
-                out.planned_for.setdefault(task.worker_id, task)
     return out
 
 
 def _sum_teams(state: State, out: Digest) -> None:
     """Count the agents of each supervisor, and add the counts to all supervisors above it."""
-    own = {supervisor_id: [0, 0, 0, 0] for supervisor_id in state.supervisors}
+    own = {supervisor_id: [0, 0] for supervisor_id in state.supervisors}
     for agent in state.agents.values():
         sums = own.get(agent.supervisor_id)
         if sums is not None:
             sums[0] += 1
-            if is_busy(agent):
-                sums[1] += 1
-            if agent.is_stuck:
-                out.stuck_in.setdefault(agent.supervisor_id, agent)
-            if agent.error is not None:
-                sums[2] += 1
-            if agent.running or agent.parked or agent.is_stuck:
-                sums[3] += 1
-    whole = {supervisor_id: [*sums] for supervisor_id, sums in own.items()}
-    for supervisor_id, sums in own.items():
-        for ancestor in islice(lineage_of(state, state.supervisors[supervisor_id]), 1, None):
-            into = whole[ancestor.id]
-            for index, count in enumerate(sums):
-                into[index] += count
-    counters = (out.agents_of, out.busy_of, out.errors_of, out.open_of)
-    for index, counter in enumerate(counters):
-        counter.update({supervisor_id: sums[index] for supervisor_id, sums in whole.items()})
+            sums[1] += is_busy(agent)
+    for supervisor_id, (agents, busy) in own.items():
+        for ancestor in lineage_of(state, state.supervisors[supervisor_id]):
+            out.agents_of[ancestor.id] += agents
+            out.busy_of[ancestor.id] += busy
+
+
+def count_kinds(state: State, activities: Activities, now_ms: int) -> KindCounts:
+    """Count what the agents of each supervisor, including everything below it, do."""
+    by_supervisor: dict[str, Counter[ActivityKind]] = defaultdict(Counter)
+    for agent in state.agents.values():
+        by_supervisor[agent.supervisor_id][activities.of_agent(agent).kind] += 1
+    for supervisor_id, own in [*by_supervisor.items()]:
+        for ancestor in islice(supervisors_from(state, supervisor_id), 1, None):
+            by_supervisor[ancestor.id] += own
+    return KindCounts(now_ms, by_supervisor)

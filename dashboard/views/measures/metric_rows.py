@@ -20,6 +20,7 @@ from dashboard.views.words.amounts import count, duration, median, p95, percent
 from dashboard.views.words.filters import parse_partial_filter
 from dashboard.views.words.help import P50_MEANING
 from dashboard.views.words.subjects import SupervisorSubject, filter_agents
+from engine.core.activities import Activities
 from engine.core.queries.team.figures import success_share
 from engine.core.queries.team.tree import agents_of, lineage_of
 from engine.core.records.values import Usage
@@ -190,6 +191,7 @@ def metric_rows(
     activity: Activity,
     *,
     now_ms: int,
+    activities: Activities,
     order: str,
     needle: str = "",
     window: str = "1 m",
@@ -204,7 +206,7 @@ def metric_rows(
     several = [*state.supervisors.values()] if len(state.supervisors) > 1 else []
     teams = row_filter.apply(several, lambda supervisor: SupervisorSubject(state, supervisor))
     teams.sort(key=lambda supervisor: rank(figures_of.get(supervisor.id, none)))
-    agents = filter_agents(state, state.agents.values(), row_filter)
+    agents = filter_agents(state, state.agents.values(), row_filter, activities)
     agents.sort(key=lambda agent: (rank(figures_of.get(agent.id, none)), agent.created_seq))
     whole = sum(figures.time_ms for key, figures in figures_of.items() if key not in state.supervisors)
 

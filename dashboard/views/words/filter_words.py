@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from dashboard.views.words.filters import KEYS, last_token
-from dashboard.views.words.glyphs import ASKS
+from dashboard.views.words.glyphs import ACTIVITY
 from engine.core.events import KINDS
 from engine.core.state import AgentStatus, RunStatus, State, TaskStatus
 
@@ -35,7 +35,7 @@ def format_term(key: str, value: str) -> str:
 
 def _statuses(_: State) -> Iterable[str]:
     names = {status.value for statuses in (AgentStatus, TaskStatus, RunStatus) for status in statuses}
-    return sorted({*names, ASKS.word})
+    return sorted({*names, *ACTIVITY, *(mark.word for mark in ACTIVITY.values())})
 
 
 _WORDS: dict[str, Callable[[State], Iterable[str]]] = {

@@ -2,8 +2,9 @@
 
 from typing import NamedTuple
 
+from engine.core.activities import Activities, ActivityKind
 from engine.core.events import Event, RunFinished, StepRecorded
-from engine.core.state import Agent, AgentStatus, Run, RunStatus, RunSummary, Task, TaskStatus
+from engine.core.state import Run, RunStatus, RunSummary, Task, TaskStatus
 
 
 class Mark(NamedTuple):
@@ -19,14 +20,29 @@ class Mark(NamedTuple):
         return f"{self.glyph} {self.word}"
 
 
-AGENT: dict[AgentStatus, Mark] = {
-    AgentStatus.IDLE: Mark("○", "idle", "idle"),
-    AgentStatus.BUSY: Mark("●", "busy", "busy"),
-    AgentStatus.DRAINING: Mark("◐", "draining", "draining"),
-    AgentStatus.PAUSED: Mark("‖", "paused", "paused"),
-    AgentStatus.ERROR: Mark("✕", "error", "error"),
-    AgentStatus.STOPPED: Mark("■", "stopped", "stopped"),
+ACTIVITY: dict[ActivityKind, Mark] = {
+    "suspended": Mark("‖", "suspended", "paused"),
+    "away": Mark("‖", "away", "paused"),
+    "error": Mark("✕", "error", "error"),
+    "stuck": Mark("!", "stuck", "error"),
+    "person": Mark("⚑", "asks", "attention"),
+    "doubt": Mark("?", "in doubt", "error"),
+    "budget": Mark("$", "budget", "attention"),
+    "silent": Mark("⋯", "silent", "draining"),
+    "pausing": Mark("◐", "pausing", "paused"),
+    "draining": Mark("◐", "draining", "draining"),
+    "working": Mark("●", "working", "busy"),
+    "rate_limit": Mark("◷", "limited", "draining"),
+    "backoff": Mark("↻", "backoff", "draining"),
+    "delegated": Mark("◔", "delegated", "waiting"),
+    "slot": Mark("◌", "slot", "waiting"),
+    "circuit": Mark("⊘", "circuit", "draining"),
+    "paused": Mark("‖", "paused", "paused"),
+    "stopped": Mark("■", "stopped", "stopped"),
+    "queued": Mark("◌", "queued", "waiting"),
+    "idle": Mark("○", "idle", "idle"),
 }
+"""What agents, supervisors and open tasks do."""
 TASK: dict[TaskStatus, Mark] = {
     TaskStatus.WAITING: Mark("◌", "waiting", "waiting"),
     TaskStatus.RUNNING: Mark("●", "running", "busy"),
@@ -104,25 +120,8 @@ def event_glyph(kind: str, event: Event) -> tuple[str, str]:
     return EVENT.get(kind, _OTHER_EVENT)
 
 
-ASKS = Mark("⚑", "asks", "attention")
-"""Mark of a task or agent that waits for the answer of a person."""
-PEOPLE = ("ask", "approval")
-"""Reasons of a parked attempt that only a person can resolve."""
-SUSPENDED = RUN[RunStatus.SUSPENDED]
-"""Mark of work that was under way when its engine ended; the next engine resumes it."""
+ASKS = ACTIVITY["person"]
 _STOPPING = Mark("◐", "stopping", "draining")
-
-
-def agent_mark(agent: Agent, *, working: bool = True) -> Mark:
-    """Return the mark of an agent; suspended if it was at work when its engine ended.
-
-    An agent whose attempts all wait for delegated tasks, or for a person, is not at work itself.
-    """
-    if not working and agent.status in (AgentStatus.BUSY, AgentStatus.DRAINING):
-        return SUSPENDED
-    if agent.status is AgentStatus.BUSY and not agent.running:
-        return Mark("◔", "busy", "waiting")
-    return AGENT[agent.status]
 
 
 def run_mark(run: Run | RunSummary, *, working: bool) -> Mark:
@@ -136,17 +135,6 @@ def run_mark(run: Run | RunSummary, *, working: bool) -> Mark:
     return TASK[TaskStatus.WAITING] if run.after and run.status is RunStatus.RUNNING else RUN[run.status]
 
 
-def task_mark(task: Task, *, working: bool = True) -> Mark:
-    """Return the mark of a task; a task whose attempt is parked is not at work itself."""
-    if task.status is TaskStatus.RUNNING and not working:
-        return SUSPENDED
-    if task.status is TaskStatus.RUNNING and task.attempt is not None:
-        if task.attempt.stopping:
-            return _STOPPING
-        if task.attempt.parked_for in PEOPLE:
-            return ASKS
-        if task.attempt.parked and task.attempt.parked_for is not None:
-            return Mark("◔", "waiting", "busy")
-        if task.attempt.parked:
-            return Mark("◔", "delegated", "busy")
-    return TASK[task.status]
+def task_mark(task: Task, activities: Activities) -> Mark:
+    """Return the mark of a task: what it does, or how it ended."""
+    return TASK[task.status] if task.ended else ACTIVITY[activities.of_task(task).kind]

@@ -10,7 +10,8 @@ from typing import Generic, TypeVar
 from dashboard.views.facts.ended import EndedTask
 from dashboard.views.words.amounts import median
 from dashboard.views.words.filters import Filter, Value
-from dashboard.views.words.glyphs import ASKS, agent_mark, run_mark, task_mark
+from dashboard.views.words.glyphs import ACTIVITY, run_mark, task_mark
+from engine.core.activities import Activities, CurrentActivity
 from engine.core.queries.targets import name_of
 from engine.core.queries.team.tree import supervisors_from
 from engine.core.specs.spec import AgentSpec
@@ -76,15 +77,21 @@ def _tools(spec: AgentSpec | None) -> Iterator[Value]:
         yield from (Value(str(tool)) for tool in (*spec.tools, *spec.mcp))
 
 
-_STATES = "\0".join(AgentStatus)
+_STATES = "\0".join((*AgentStatus, *(mark.word for mark in ACTIVITY.values())))
 
 
-def filter_agents(state: State, agents: Iterable[Agent], row_filter: Filter) -> list[Agent]:
+def _status_values(status: str, activity: CurrentActivity) -> list[Value]:
+    """Return the words of a state: of the journal, of the activity, and of its mark."""
+    return [Value(status), Value(activity.kind), Value(ACTIVITY[activity.kind].word)]
+
+
+def filter_agents(state: State, agents: Iterable[Agent], row_filter: Filter, activities: Activities) -> list[Agent]:
     """Return the agents that pass a filter, in their order."""
-    return row_filter.apply(agents, lambda agent: AgentSubject(state, agent), having=partial(_agents_with_word, state))
+    having = partial(_agents_with_word, state, activities)
+    return row_filter.apply(agents, lambda agent: AgentSubject(state, agent, activities), having=having)
 
 
-def _agents_with_word(state: State, word: str) -> Callable[[Agent], bool]:
+def _agents_with_word(state: State, activities: Activities, word: str) -> Callable[[Agent], bool]:
     """Return a test like `AgentSubject.has` for one word, which does not build the texts of an agent.
 
     Specs and supervisors, which many agents share, are tested once for all of them.
@@ -104,7 +111,9 @@ def _agents_with_word(state: State, word: str) -> Callable[[Agent], bool]:
             for task_id in at_work:
                 if (task := tasks.get(task_id)) is not None and word in task.title.casefold():
                     return True
-        return in_states and word in agent.status.value
+        return in_states and any(
+            word in value.name for value in _status_values(agent.status, activities.of_agent(agent))
+        )
 
     return has
 
@@ -112,8 +121,13 @@ def _agents_with_word(state: State, word: str) -> Callable[[Agent], bool]:
 class AgentSubject(_TextSubject[Agent]):
     """An agent; its duration is the median of its last attempts."""
 
+    def __init__(self, state: State, agent: Agent, activities: Activities) -> None:
+        super().__init__(state, agent)
+        self._activities = activities
+
     def parts(self) -> tuple[str, ...]:
-        return (*self._static_texts(), self._entity.status.value, *(task.title for task in self._at_work()))
+        states = (value.name for value in self.values("status"))
+        return (*self._static_texts(), *states, *(task.title for task in self._at_work()))
 
     def _static_texts(self) -> tuple[str, ...]:
         agent, supervisor = self._entity, self._state.supervisors.get(self._entity.supervisor_id)
@@ -142,8 +156,7 @@ class AgentSubject(_TextSubject[Agent]):
             case "kind":
                 return [Value(spec.agent_type or "")] if spec is not None else []
             case "status":
-                asks = any(task_mark(task) is ASKS for task in self._at_work())
-                return [Value(agent.status.value), Value(ASKS.word if asks else agent_mark(agent).word)]
+                return _status_values(agent.status, self._activities.of_agent(agent))
             case "tool":
                 return _tools(spec)
             case "model":
@@ -185,9 +198,14 @@ def worker_name(state: State, task: Task) -> str:
 class TaskSubject(_TextSubject[Task]):
     """A task; its duration counts from its first attempt on, until now if it has not ended."""
 
+    def __init__(self, state: State, task: Task, activities: Activities, now_ms: int = 0) -> None:
+        super().__init__(state, task, now_ms)
+        self._activities = activities
+
     def parts(self) -> tuple[str, ...]:
         task = self._entity
-        return (task.title, task_mark(task).word, task.error or "", task.id, worker_name(self._state, task))
+        word = task_mark(task, self._activities).word
+        return (task.title, word, task.status.value, task.error or "", task.id, worker_name(self._state, task))
 
     def _spec(self) -> AgentSpec | None:
         agent = self._state.agents.get(self._entity.agent_id or self._entity.worker_id or "")
@@ -207,7 +225,9 @@ class TaskSubject(_TextSubject[Task]):
             case "kind":
                 return [Value(task.kind)]
             case "status":
-                return [Value(task.status.value), Value(task_mark(task).word)]
+                if task.ended:
+                    return [Value(task.status.value)]
+                return _status_values(task.status, self._activities.of_task(task))
             case "tool":
                 return [*map(Value, task.calling.values()), *_tools(self._spec())]
             case "model":

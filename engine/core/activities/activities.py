@@ -50,7 +50,7 @@ class Activities:
         state = self._state
         if supervisor.error is not None:
             return CurrentActivity(kind="error", words=one_line(supervisor.error), ids=(supervisor.id,))
-        first: CurrentActivity | None = self._obstacle_above(supervisor) or CurrentActivity(kind="idle")
+        first: CurrentActivity | None = self.obstacle_above(supervisor) or CurrentActivity(kind="idle")
         for member_id in supervisor.members:
             if (agent := state.agents.get(member_id)) is not None:
                 member_name, activity = agent.name, self.of_agent(agent)
@@ -104,12 +104,12 @@ class Activities:
             yield CurrentActivity(kind="circuit", words=words, until_ms=due_ms, ids=(agent.id,))
         if agent.paused:
             yield CurrentActivity(kind="paused", words="paused", ids=(agent.id,))
-        elif (obstacle := self._obstacle_above(state.supervisors[agent.supervisor_id])) is not None:
+        elif (obstacle := self.obstacle_above(state.supervisors[agent.supervisor_id])) is not None:
             yield obstacle
         for task in waiting_tasks:
             yield self._tasks.of_task(task)
 
-    def _obstacle_above(self, supervisor: Supervisor) -> CurrentActivity | None:
+    def obstacle_above(self, supervisor: Supervisor) -> CurrentActivity | None:
         """Return what stops everything below a supervisor."""
         first: CurrentActivity | None = None
         for ancestor in lineage_of(self._state, supervisor):

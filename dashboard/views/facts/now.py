@@ -1,0 +1,51 @@
+"""What an agent or a task does this second, in one line: the words of its activity, and for how long."""
+
+from dashboard.views.drawing.lines import cut_path
+from dashboard.views.drawing.rows import Cell
+from dashboard.views.measures.digest import Digest
+from dashboard.views.words.amounts import elapsed, remaining
+from dashboard.views.words.glyphs import ACTIVITY
+from engine.core.activities import ActivityKind, CurrentActivity
+from engine.core.state import Agent, Task
+
+_TIMELESS: frozenset[ActivityKind] = frozenset({"suspended", "away", "error", "silent", "stopped", "idle"})
+"""Kinds whose words have the time, or which last for no matter how long."""
+_QUIET: frozenset[ActivityKind] = frozenset({"delegated", "slot", "stopped", "queued", "idle"})
+"""Kinds in which others work."""
+_LONG_MS = 5_000
+"""Time from which on the time of a piece of work is shown."""
+_TIME_WIDTH = 6
+_MIN_WORDS_WIDTH = 8
+"""Minimum cells of the words beside a time."""
+
+
+def now_of_agent(agent: Agent, counts: Digest, now_ms: int, *, width: int | None = None) -> Cell:
+    """Return what an agent does at the moment, in `width` cells if one is given."""
+    return now_cell(counts.activities.of_agent(agent), now_ms, width=width)
+
+
+def now_of_task(task: Task, counts: Digest, now_ms: int) -> Cell:
+    """Return what an open task does, or why it waits; empty if it has ended."""
+    return Cell("") if task.ended else now_cell(counts.activities.of_task(task), now_ms)
+
+
+def now_cell(activity: CurrentActivity, now_ms: int, *, width: int | None = None) -> Cell:
+    """Return the words of an activity, and for how long or how much longer it goes on."""
+    mark = ACTIVITY[activity.kind]
+    tone = "" if activity.kind == "working" else "muted" if activity.kind in _QUIET else mark.tone
+    words, took = activity.words, _time_of(activity, now_ms)
+    if width is not None and len(took) + 2 + _MIN_WORDS_WIDTH > width:
+        took = ""
+    if width is not None:
+        words = cut_path(words, width - (len(took) + 2 if took else 0))
+    return Cell(f"{words}  {took}".strip() if took else words, tone)
+
+
+def _time_of(activity: CurrentActivity, now_ms: int) -> str:
+    """Return the time left of a wait that ends by itself, else the time since it began."""
+    if activity.kind in _TIMELESS or activity.words.startswith("silent "):
+        return ""
+    if activity.until_ms is not None and activity.kind != "person":
+        return remaining(activity.until_ms - now_ms, max_width=_TIME_WIDTH)
+    since_ms = now_ms - activity.since_ms if activity.since_ms is not None else 0
+    return elapsed(since_ms, max_width=_TIME_WIDTH) if since_ms >= _LONG_MS or activity.kind != "working" else ""
