@@ -45,7 +45,7 @@ from dashboard.user.habits import Habits
 from dashboard.user.settings import Settings
 from dashboard.user.theme import DARK, THEMES, coarse, few_colours
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.news import News
+from dashboard.views.words.news import News, describe_silence, silent_agents
 from dashboard.views.words.place import Place
 from dashboard.views.words.tips import DISMISS
 from dashboard.widgets.textual_seams import is_output_waiting, write_to_terminal
@@ -251,7 +251,8 @@ class QuarterdeckApp(Deck):
         self.tour.follow(self.view, now_ms)
         self.messages.expire(now_ms)
         if self.messages.may_replace(now_ms):
-            news = self._news.of(self.feed.state, caught_up=self.feed.has_polled and not self.feed.behind)
+            caught_up = self.feed.has_polled and not self.feed.behind
+            news = self._news.of(self.feed.state, self.view.counts, caught_up=caught_up)
             if news is not None and not in_past:
                 self.messages.say(news.text, news.tone)
         if self._guide is not None:
@@ -285,12 +286,15 @@ class QuarterdeckApp(Deck):
     def _set_view(self, view: ViewState) -> bool:
         """Replace the view; return whether only the clock has changed."""
         old_frame_key, self._frame_key = self._frame_key, self._frame_key_at(self.clock())
-        by_clock = old_frame_key[1:] == self._frame_key[1:] and view.counts is self.view.counts and not self._stale
+        by_clock = (
+            old_frame_key[1:] == self._frame_key[1:] and view.counts.counts_as(self.view.counts) and not self._stale
+        )
         self._stale = False
         self.pace.note_redraw()
         self.view = view
         if not self.past.is_shown:
-            self._terminal.update(self._team_name(), len(view.counts.needs_person))
+            silent = [describe_silence(view.counts, agent) for agent in silent_agents(view.state, view.counts)]
+            self._terminal.update(self._team_name(), len(view.counts.needs_person), silent)
         return by_clock
 
     def _open_place(self) -> None:

@@ -1,6 +1,6 @@
 """Control sequences beside the drawing: the title of the window, and notices that a person is needed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from dashboard.clean import clean
 
@@ -10,13 +10,13 @@ _TITLE, _NOTICE, _BELL = "\x1b]0;{}\x07", "\x1b]9;{}\x07", "\x07"
 _MAX_TITLE_CHARACTERS = 120
 
 
-def window_title(team: str, needs: int) -> str:
-    """Return the title of the window: the number of needs, and the name of the team."""
-    return clean(f"{f'⚑{needs} ' if needs else ''}{team}")[:_MAX_TITLE_CHARACTERS]
+def window_title(team: str, needs: int, silent: int = 0) -> str:
+    """Return the title of the window: the number of needs, that of silent agents, and the name of the team."""
+    return clean(f"{f'⚑{needs} ' if needs else ''}{f'⋯{silent} ' if silent else ''}{team}")[:_MAX_TITLE_CHARACTERS]
 
 
 class TerminalSignals:
-    """Sets the title, and calls the operator when the number of needs grows.
+    """Sets the title, and calls the operator when the number of needs, or of silent agents, grows.
 
     Args:
         write: Writes raw text to the terminal.
@@ -28,17 +28,28 @@ class TerminalSignals:
         self._call = call
         self._title = ""
         self._needs: int | None = None
+        self._silent = 0
 
-    def update(self, team: str, needs: int) -> None:
-        """Update the title; call the operator if `needs` has grown since the last call."""
-        title = f"{window_title(team, needs)} · quarterdeck"
+    def update(self, team: str, needs: int, silent: Sequence[str] = ()) -> None:
+        """Update the title; call the operator if there is more than at the last call.
+
+        Args:
+            needs: How much needs a person.
+            silent: What is said of each agent that is silent or stuck, the worst first.
+        """
+        title = f"{window_title(team, needs, len(silent))} · quarterdeck"
         if title != self._title:
             self._write(("" if self._title else _SAVE_TITLE) + _TITLE.format(title))
             self._title = title
-        if self._needs is not None and needs > self._needs and self._call != "off":
-            notice = clean(f"{team}: {needs} {'needs' if needs == 1 else 'need'} you")[:_MAX_TITLE_CHARACTERS]
+        notices = []
+        if self._needs is not None and needs > self._needs:
+            notices.append(f"{needs} {'needs' if needs == 1 else 'need'} you")
+        if self._needs is not None and len(silent) > self._silent:
+            notices.append(silent[0])
+        if notices and self._call != "off":
+            notice = clean(f"{team}: {', '.join(notices)}")[:_MAX_TITLE_CHARACTERS]
             self._write(_NOTICE.format(notice) if self._call == "desktop" else _BELL)
-        self._needs = needs
+        self._needs, self._silent = needs, len(silent)
 
     def leave(self) -> None:
         """Restore the previous title."""

@@ -56,6 +56,7 @@ def make_view_state(
     state = State() if situation.opening else feed.state
     working = not feed.has_polled or (feed.engine is not None and feed.engine.alive)
     counts = _digest_of(state, before, feed.live, now_ms, working=working)
+    feed.activity.close_questions(state)
     feed.activity.until_ms = None if working else gone_since_ms(state, feed.engine)
     feed.activity.sample_queues(situation.now_ms, counts.waiting, counts.waiting_of)
     return ViewState(state, counts, feed.live, situation, feed.names, feed.activity, feed.recent)

@@ -8,6 +8,7 @@ from dashboard.views.drawing.rows import Cell, labelled_cell
 from dashboard.views.measures.digest import Digest
 from dashboard.views.situation import Situation
 from dashboard.views.words.amounts import moment, pluralize, stopwatch
+from dashboard.views.words.glyphs import ACTIVITY
 from dashboard.views.words.keyed import fill_keys
 from engine.core.queries.team.able import agents_bound_elsewhere
 from engine.core.state import State
@@ -104,6 +105,10 @@ def right_cells(
             for candidate in ([right[0], badge], [Cell(short, right[0].tone), badge], [badge])
             if room is None or len(candidate) == 1 or len(candidate[0].text) + CELL_GAP + len(badge.text) <= room
         )
+    if (silent := _silent_cell(state, counts)) is not None and (
+        room is None or _width([*right, silent]) + CELL_GAP * len(right) <= room
+    ):
+        right.append(silent)
     if situation.readonly:
         right.append(Cell("read-only", "paused"))
     if not brief:
@@ -112,6 +117,15 @@ def right_cells(
     if situation.behind > 1_000:
         right.append(Cell(f"reading, {situation.behind:,} to go", "draining"))
     return right
+
+
+def _silent_cell(state: State, counts: Digest) -> Cell | None:
+    """Return how many agents are stuck, or else silent; None for none."""
+    for kind in ("stuck", "silent"):
+        mark = ACTIVITY[kind]
+        if number := sum(counts.kinds_of(root.id)[kind] for root in state.roots):
+            return Cell(f"{mark.glyph} {number:,} {mark.word}", mark.tone)
+    return None
 
 
 def reading_message(situation: Situation) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from dashboard.dialogs.files import ImportDialog
 from dashboard.user.habits import Habits
 from dashboard.user.settings import read_settings, settings_file
 from dashboard.views.words.amounts import size
+from dashboard.views.words.news import silent_agents
 from dashboard.views.words.place import Place
 from dashboard.web.driver import TabDriver
 from dashboard.web.folders import HABITS
@@ -117,8 +118,10 @@ class TabApp(QuarterdeckApp):
         self.page.tell("colour", self.current_theme.background or "")
         self.page.tell("habits", self.habits.text)
         if not (self.past.is_shown or self.view.situation.opening):
+            counts = self.view.counts
+            silent = len(silent_agents(self.feed.state, counts))
             # The browser's tab says how much needs a person, as the title of a terminal does.
-            self.page.tell("title", window_title(self._team_name(), len(self.view.counts.needs_person)))
+            self.page.tell("title", window_title(self._team_name(), len(counts.needs_person), silent))
         return to_draw
 
     def open_upload(self, path: str, name: str) -> None:

@@ -42,7 +42,7 @@ class GraphSlot:
             final_sight: The team at the end of the run; its graph is drawn once.
         """
         request = (subject, selected, width, height, id(final_sight))
-        quiet = view.counts is self._counts and view.live == self._live
+        quiet = self._counts is not None and view.counts.counts_as(self._counts) and view.live == self._live
         every_ms = max(EVERY_MS, (len(view.state.tasks) + len(view.state.agents)) // ENTITIES_PER_MS)
         if request != self._request or (
             final_sight is None and self._still.is_due(view, quiet=quiet, every_ms=every_ms)

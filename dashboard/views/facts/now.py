@@ -20,7 +20,7 @@ _MIN_WORDS_WIDTH = 8
 
 
 def now_of_agent(agent: Agent, counts: Digest, now_ms: int, *, width: int | None = None) -> Cell:
-    """Return what an agent does at the moment, in `width` cells if one is given."""
+    """Return what an agent does at the moment; in `width` cells if one is given, beside a column with its state."""
     return now_cell(counts.activities.of_agent(agent), now_ms, width=width)
 
 
@@ -34,11 +34,19 @@ def now_cell(activity: CurrentActivity, now_ms: int, *, width: int | None = None
     mark = ACTIVITY[activity.kind]
     tone = "" if activity.kind == "working" else "muted" if activity.kind in _QUIET else mark.tone
     words, took = activity.words, _time_of(activity, now_ms)
-    if width is not None and len(took) + 2 + _MIN_WORDS_WIDTH > width:
-        took = ""
     if width is not None:
+        words = _without_state(words)
+        took = took if len(took) + 2 + _MIN_WORDS_WIDTH <= width else ""
         words = cut_path(words, width - (len(took) + 2 if took else 0))
     return Cell(f"{words}  {took}".strip() if took else words, tone)
+
+
+def _without_state(words: str) -> str:
+    """Return words beside a column that has the state: it says already that the agent waits, or is held."""
+    for start, brief in (("waits for ", "for "), ("held by ", ""), ("held: ", "")):
+        if words.startswith(start):
+            return brief + words.removeprefix(start)
+    return words
 
 
 def _time_of(activity: CurrentActivity, now_ms: int) -> str:

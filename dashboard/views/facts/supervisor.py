@@ -156,17 +156,17 @@ def now_of_supervisor(state: State, supervisor: Supervisor, counts: Digest) -> C
 
 
 def urgent_words(kinds: Counter[ActivityKind], width: int = 1_000) -> tuple[str, str] | None:
-    """Return as many urgent states as fit, such as `⚑ 3 wait for you, ! 1 stuck`, and the tone of the first."""
-    text, tone = "", ""
-    for kind, words in _URGENT.items():
-        if number := kinds[kind]:
-            mark = ACTIVITY[kind]
-            said = f"{mark.glyph} {number:,} {'waits for you' if kind == 'person' and number == 1 else words}"
-            longer = f"{text}, {said}" if text else said
-            if text and len(longer) > width:
-                break
-            text, tone = longer, tone or mark.tone
-    return (text, tone) if text else None
+    """Return the urgent states of agents, such as `⚑ 3 wait for you, ! 1 stuck`, and the tone of the first.
+
+    In a small width it is `⚑ 3 ! 1`.
+    """
+    urgent = [(ACTIVITY[kind], kinds[kind], words) for kind, words in _URGENT.items() if kinds[kind]]
+    if not urgent:
+        return None
+    parts = [f"{mark.glyph} {number:,} {words}" for mark, number, words in urgent]
+    text = ", ".join(parts).replace("⚑ 1 wait for", "⚑ 1 waits for")
+    brief = " ".join(f"{mark.glyph} {number:,}" for mark, number, _ in urgent)
+    return (text if len(text) <= width else brief), urgent[0][0].tone
 
 
 def plan_line(nodes: list[Task], counts: Digest) -> str:

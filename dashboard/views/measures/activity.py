@@ -103,6 +103,8 @@ class Activity:
         self.queues = QueueHistory()
         self.until_ms: int | None = None
         """Last sign of life of an engine that has ended, up to which its open attempts count; None while it works."""
+        self._budget_question: str | None = None
+        """The last open question about a budget: attempts that are set aside meanwhile wait for its answer."""
         self._cut: Collection[str] = ()
         """Tasks whose attempts ended with the previous engine; they are running in the state until that is recorded."""
         self._counted_events: Sequence[Event] = ()
@@ -152,6 +154,16 @@ class Activity:
                     continue
                 since_ms = max(task.attempt.started_ms, state.at_ms - RETAINED_MS)
                 self._start(task_id, agent.id, since_ms, parked=task.attempt.parked)
+        for question in state.escalations.values():
+            if question.id not in self.attempts.questions:
+                task = state.tasks.get(question.subject)
+                member_id = question.subject if task is None else task.agent_id or task.worker_id or question.subject
+                self.attempts.ask(question.id, member_id, max(question.asked_ms, state.at_ms - RETAINED_MS))
+        self.close_questions(state)
+
+    def close_questions(self, state: State) -> None:
+        """Close the questions that are not open in a state: many are withdrawn by what happened to their subject."""
+        self.attempts.keep_questions(state.escalations, state.at_ms)
 
     def count_events(self, events: Sequence[Event]) -> None:
         """Count events in their order."""
@@ -210,6 +222,10 @@ class Activity:
         if event.agent_id is None:
             return
         begun = self.attempts.end(event.task_id, event.at_ms) is not None
+        if isinstance(event, on.AttemptFailed | on.AttemptLost):
+            self.attempts.note_failed(event.task_id, event.agent_id)
+        elif isinstance(event, on.AttemptSetAside) and self._budget_question is not None:
+            self.attempts.ask(self._budget_question, event.agent_id, event.at_ms)
         if not isinstance(event, on.AttemptLost):
             self._spend(event)
             if not begun:  # its start is not among the events
@@ -232,6 +248,11 @@ class Activity:
             self.spends.append(spent)
             self.tokens.add(spent.at_ms, spent.tokens)
 
+    def _answer(self, event: on.EscalationAnswered | on.QuestionWithdrawn) -> None:
+        self.attempts.close_question(event.escalation_id, event.at_ms)
+        if event.escalation_id == self._budget_question:
+            self._budget_question = None
+
     def _forget(self, member_id: str) -> None:
         for table in (self.attempts.lanes, self.started_ms, self.swapped_ms, self.switched_ms):
             table.pop(member_id, None)
@@ -242,6 +263,9 @@ class Activity:
             self.swapped_ms[subject] = event.at_ms
         elif isinstance(event, on.StrategySwitched):
             self.switched_ms[subject] = event.at_ms
+        elif isinstance(event, on.Escalated):
+            self.attempts.ask(event.escalation_id, self.attempts.asker_of(subject), event.at_ms)
+            self._budget_question = event.escalation_id if event.kind == "budget" else self._budget_question
         self.marks.append(ActivityMark(event.at_ms, MARKS[event.type], subject))
 
     def sample_queues(self, at_ms: int, waiting: int, waiting_of: Mapping[str, int]) -> None:
@@ -261,6 +285,8 @@ _COUNTS: dict[type[Event], Callable[[Activity, Any], None]] = {
     on.CallRejoined: Activity._count_call,
     on.AttemptResumed: Activity._resume,
     **dict.fromkeys(SPENDING, Activity._spend),
+    on.EscalationAnswered: Activity._answer,
+    on.QuestionWithdrawn: Activity._answer,
     on.AgentRemoved: lambda self, event: self._forget(event.agent_id),
     on.SupervisorRemoved: lambda self, event: self._forget(event.supervisor_id),
     **dict.fromkeys(on.ATTEMPT_ENDS, Activity._end),

@@ -62,6 +62,10 @@ class Digest:
         activities = Activities(self._state, parse_live(live), now_ms, working=self.working)
         return replace(self, activities=activities, _now_ms=now_ms, _kinds=self.kinds_until(now_ms))
 
+    def counts_as(self, other: "Digest") -> bool:
+        """Return whether the counters are those of another digest, at whatever moment."""
+        return self._answers is other._answers
+
     def kinds_until(self, now_ms: int) -> KindCounts | None:
         """Return the counts of activities that are young enough for a moment."""
         kinds = self._kinds

@@ -4,7 +4,7 @@ Samples are aligned to the clock, and meters are redrawn twice a second, so that
 flicker.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
 from dashboard.views.drawing.lines import Span, join_spans
@@ -73,8 +73,10 @@ class Meters:
         """Return the meter or the lane of an agent, or of all agents of a supervisor together."""
         spans = self._spans.get(member_id)
         if spans is None:
-            samples, marks = self.samples(member_id), self._marks_at(member_id)
-            spans = lane_spans(samples, marks) if self._samples != 2 * METER else meter_spans(samples, marks)
+            samples, marks, asked = self.samples(member_id), self._marks_at(member_id), self._asked(member_id)
+            spans = (
+                lane_spans(samples, marks, asked) if self._samples != 2 * METER else meter_spans(samples, marks, asked)
+            )
             self._spans[member_id] = spans
         return spans
 
@@ -130,6 +132,22 @@ class Meters:
             )
         )
 
+    def _asked(self, member_id: str) -> Set[int]:
+        """Return the samples in which an agent, or one of a supervisor, waited for a person."""
+        assert self._activity is not None
+        asked_by_member = self._activity.attempts.asked
+        if not asked_by_member:
+            return frozenset()
+        member_ids = {member_id}
+        if member_id in self._state.supervisors:
+            member_ids.update(agent.id for agent in agents_of(self._state, member_id))
+            member_ids.update(run.id for run in self._state.runs.values() if run.supervisor_id == member_id)
+        places: set[int] = set()
+        for asked_id in member_ids & asked_by_member.keys():
+            sums = asked_by_member[asked_id].sums(self._now_ms, self._samples, self._each)
+            places.update(place for place, asked_ms in enumerate(sums) if asked_ms)
+        return places
+
     def _marks_at(self, member_id: str) -> Mapping[int, str]:
         """Return the marks of a row by the index of their cell."""
         per_cell = 1 if self._samples != 2 * METER else 2
@@ -161,34 +179,44 @@ def _marks_of(activity: Activity, state: State, since_ms: int) -> dict[str, list
     return marks
 
 
-def meter_spans(samples: Samples, marks: Mapping[int, str]) -> tuple[Span, ...]:
-    """Return two samples per cell in braille; recent work is brighter, waiting is a line in the middle."""
+def meter_spans(samples: Samples, marks: Mapping[int, str], asked: Set[int] = frozenset()) -> tuple[Span, ...]:
+    """Return two samples per cell in braille; recent work is brighter, waiting is a line in the middle.
+
+    Args:
+        asked: Samples in which a person was asked.
+    """
     cells = len(samples.busy) // 2
     dots = spark(samples.busy, cells, full_value=1.0)
-    return join_spans(_meter_cell(place, cells, dots[place], samples, marks) for place in range(cells))
+    return join_spans(_meter_cell(place, cells, dots[place], samples, marks, asked) for place in range(cells))
 
 
-def _meter_cell(place: int, cells: int, dots: str, samples: Samples, marks: Mapping[int, str]) -> tuple[str, str]:
+def _meter_cell(
+    place: int, cells: int, dots: str, samples: Samples, marks: Mapping[int, str], asked: Set[int]
+) -> tuple[str, str]:
     if place in marks:
         return marks[place], MARK_TONES[marks[place]]
     pair = slice(2 * place, 2 * place + 2)
     busy, waited = sum(samples.busy[pair]), sum(samples.waited[pair])
     if busy and not (waited > busy and dots == _BASE):  # too little work is not visible beside the waiting
         return dots, "busy" if place >= cells - _BRIGHT_CELLS else "busy-before"
+    if not asked.isdisjoint((2 * place, 2 * place + 1)):
+        return "⠶", "attention"
     return ("⠒", "waiting") if waited else (dots, "line")
 
 
-def lane_spans(samples: Samples, marks: Mapping[int, str]) -> tuple[Span, ...]:
-    """Return one sample per cell in blocks; `╌` is waiting, `·` marks each quarter of a minute."""
+def lane_spans(samples: Samples, marks: Mapping[int, str], asked: Set[int] = frozenset()) -> tuple[Span, ...]:
+    """Return one sample per cell in blocks; `┅` is a wait for a person, `╌` another, `·` marks quarters of a minute."""
     cells = len(samples.busy)
-    return join_spans(_lane_cell(place, cells, samples, marks) for place in range(cells))
+    return join_spans(_lane_cell(place, cells, samples, marks, asked) for place in range(cells))
 
 
-def _lane_cell(place: int, cells: int, samples: Samples, marks: Mapping[int, str]) -> tuple[str, str]:
+def _lane_cell(place: int, cells: int, samples: Samples, marks: Mapping[int, str], asked: Set[int]) -> tuple[str, str]:
     if place in marks:
         return marks[place], MARK_TONES[marks[place]]
     if samples.busy[place] > 0:
         return bar(samples.busy[place], max_level=7), "busy" if place >= cells - _BRIGHT_CELLS else "busy-before"
+    if place in asked:
+        return "┅", "attention"
     if samples.waited[place] > 0:
         return "╌", "waiting"
     return "·" if place * 4 % cells < 4 else " ", "line"

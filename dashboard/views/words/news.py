@@ -1,27 +1,62 @@
-"""One-line notifications about runs that end."""
+"""One-line notifications about runs that end, and agents that fall silent."""
+
+from collections import Counter
 
 from dashboard.views.drawing.rows import Cell
+from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import duration
+from dashboard.views.words.glyphs import ACTIVITY
 from dashboard.views.words.keyed import fill_keys
+from engine.core.activities import ActivityKind
 from engine.core.records.values import preview
-from engine.core.state import RunStatus, RunSummary, State
+from engine.core.state import Agent, RunStatus, RunSummary, State
 
 _SHOW_WHY = " · <runs:7> and enter show why"
 
 
+def silent_agents(state: State, counts: Digest) -> list[Agent]:
+    """Return the agents that are stuck, then those that are silent."""
+    kinds: Counter[ActivityKind] = Counter()
+    for root in state.roots:
+        kinds += counts.kinds_of(root.id)
+    if not (kinds["stuck"] or kinds["silent"]):  # the usual case, without a look at every agent
+        return []
+    kind_of = {agent.id: counts.activities.of_agent(agent).kind for agent in state.agents.values()}
+    return [agent for kind in ("stuck", "silent") for agent in state.agents.values() if kind_of[agent.id] == kind]
+
+
+def describe_silence(counts: Digest, agent: Agent) -> str:
+    """Return what is said of a silent agent, such as `coder: silent 3 min`."""
+    return f"{agent.name}: {counts.activities.of_agent(agent).words}"
+
+
 class News:
-    """Notices runs that end while the dashboard is open."""
+    """Notices runs that end, and agents that fall silent, while the dashboard is open."""
 
     def __init__(self) -> None:
         self._last_id: str | None = None
+        self._silent_ids: set[str] = set()
 
-    def of(self, state: State, *, caught_up: bool) -> Cell | None:
+    def of(self, state: State, counts: Digest, *, caught_up: bool) -> Cell | None:
         """Return the news since the last call.
 
         Args:
             state: The team, as far as it is folded.
+            counts: Its counters, with what agents do.
             caught_up: Whether the whole file is folded; until then nothing is news.
         """
+        return self._of_runs(state, caught_up=caught_up) or self._of_silence(state, counts)
+
+    def _of_silence(self, state: State, counts: Digest) -> Cell | None:
+        silent, known_ids = silent_agents(state, counts), self._silent_ids
+        self._silent_ids = {agent.id for agent in silent}
+        agent = next((agent for agent in silent if agent.id not in known_ids), None)
+        if agent is None:
+            return None
+        mark = ACTIVITY[counts.activities.of_agent(agent).kind]
+        return Cell(f"{mark.glyph} {describe_silence(counts, agent)}", mark.tone)
+
+    def _of_runs(self, state: State, *, caught_up: bool) -> Cell | None:
         newest = state.finished[-1] if state.finished else None
         now = newest.id if newest is not None else ""
         if self._last_id is None:

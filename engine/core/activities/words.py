@@ -86,5 +86,8 @@ def describe_seconds(duration_ms: int) -> str:
 
 
 def describe_question(question: Escalation) -> str:
-    """Return what a person is asked: `asks: may it deploy?`."""
+    """Return what a person is asked: `asks: may it deploy?`; of an approval the call, `asks: deploy production`."""
+    tool = question.detail.get("tool")
+    if question.kind == "approval" and isinstance(tool, str):
+        return one_line(f"asks: {tool} {_first_argument(question.detail.get('arguments'))}")
     return one_line(f"asks: {question.question}")
