@@ -506,6 +506,6 @@ async def test_between_two_engines_nothing_is_at_work_in_the_past_either(tmp_pat
     work.say(EngineBegan(pid=2, token=2, version="test"))
     async with opened(tmp_path, work=work) as hand:
         await went_back(hand, at_work)
-        assert "● busy" in states(hand)
+        assert "● working" in states(hand)
         await went_back(hand, stopped)
-        assert "● busy" not in states(hand)
+        assert "● working" not in states(hand)

@@ -120,8 +120,10 @@ def supervisor_mark(supervisor: Supervisor, counts: Digest) -> Mark:
     if supervisor.paused:
         return ACTIVITY["paused"]
     kinds = counts.kinds_of(supervisor.id)
-    away = counts.agents_of[supervisor.id] - kinds["error"]  # one agent in error is no error of its team
-    return ACTIVITY[next((kind for kind in ACTIVITY if kinds[kind] and not (away and kind == "error")), "idle")]
+    if kinds["error"] and kinds["error"] == counts.agents_of[supervisor.id]:
+        return ACTIVITY["error"]
+    first: tuple[ActivityKind, ...] = (*_URGENT, "working") if counts.working else ()
+    return ACTIVITY[next((kind for kind in (*first, *ACTIVITY) if kinds[kind] and kind != "error"), "idle")]
 
 
 def state_of_supervisor(supervisor: Supervisor, counts: Digest) -> Cell:
@@ -158,15 +160,15 @@ def now_of_supervisor(state: State, supervisor: Supervisor, counts: Digest) -> C
 def urgent_words(kinds: Counter[ActivityKind], width: int = 1_000) -> tuple[str, str] | None:
     """Return the urgent states of agents, such as `⚑ 3 wait for you, ! 1 stuck`, and the tone of the first.
 
-    In a small width it is `⚑ 3 ! 1`.
+    In a small width it is `⚑ 3 wait for you ! 1`, or `⚑ 3 ! 1`.
     """
     urgent = [(ACTIVITY[kind], kinds[kind], words) for kind, words in _URGENT.items() if kinds[kind]]
     if not urgent:
         return None
-    parts = [f"{mark.glyph} {number:,} {words}" for mark, number, words in urgent]
-    text = ", ".join(parts).replace("⚑ 1 wait for", "⚑ 1 waits for")
-    brief = " ".join(f"{mark.glyph} {number:,}" for mark, number, _ in urgent)
-    return (text if len(text) <= width else brief), urgent[0][0].tone
+    whole = [f"{mark.glyph} {number:,} {words}".replace(" 1 wait ", " 1 waits ") for mark, number, words in urgent]
+    brief = [f"{mark.glyph} {number:,}" for mark, number, _ in urgent]
+    forms = (", ".join(whole), " ".join([whole[0], *brief[1:]]), " ".join(brief))
+    return next((form for form in forms if len(form) <= width), forms[-1]), urgent[0][0].tone
 
 
 def plan_line(nodes: list[Task], counts: Digest) -> str:

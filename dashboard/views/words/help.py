@@ -24,10 +24,10 @@ SHARED_KEYS = {
 }
 """Sentences for key labels that several screens share; other keys are explained by their screen."""
 STATES = (
-    "agents   ● busy   ○ idle   ◐ draining   ‖ paused   ✕ error   ■ stopped",
-    "tasks    ◌ waiting   ● running   ◔ delegated   ↻ retrying   ▽ preempted",
-    "         ? in doubt   ✓ done   ✕ failed   ■ cancelled   – skipped",
-    "both     ⚑ asks a person   ◔ waits for what it delegated",
+    "for you  ⚑ asks a person   ? in doubt   $ budget spent   ✕ error   ! stuck   ⋯ silent",
+    "at work  ● working   ◐ draining, pausing   ◔ delegated",
+    "waits    ◌ queued, slot   ↻ backoff   ◷ limited   ⊘ circuit   ‖ paused, away, suspended",
+    "rests    ○ idle   ■ stopped, cancelled   ✓ done   ✕ failed   – skipped",
 )
 STATE_MEANING = "glyph and word; below they are explained"
 AT_MEANING = "when it happened, by the clock of the engine"
