@@ -10,10 +10,11 @@ from dashboard.views.drawing.rows import Cell
 from dashboard.views.drawing.sections import wrap_beginning, wrap_end
 from dashboard.views.facts.agent_says import latest_output
 from dashboard.views.facts.ended import EndedTask
+from dashboard.views.facts.now import now_of_task
 from dashboard.views.facts.run_page import run_lines
 from dashboard.views.facts.run_work import Census, at_work_lines, ended_lines, waiting_lines
 from dashboard.views.facts.steps import calls_of
-from dashboard.views.facts.task import task_facts, waiting_reason
+from dashboard.views.facts.task import task_facts
 from dashboard.views.facts.task_page import child_lines, task_lines
 from dashboard.views.inbox import MEANINGS, question_lines
 from dashboard.views.view_state import ViewState
@@ -141,7 +142,7 @@ def _last_words(view: ViewState, task: Task, width: int, max_lines: int) -> list
     live = view.live
     calls = [f"⚙ {name} {arguments}" for name, arguments, _ in calls_of(live, task.id)]
     text = " ".join(calls) or live.get(f"output:{task.id}") or live.get(f"thought:{task.id}") or ""
-    text = text or waiting_reason(view.state, task, view.counts, view.now_ms)
+    text = text or now_of_task(task, view.counts, view.now_ms).text
     name = worker_name(view.state, task)
     if not text or not name:
         return []
