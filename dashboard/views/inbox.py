@@ -39,6 +39,7 @@ _ABOUT = {
     "failure": "a failure",
     "doubt": "a doubt",
     "drain": "a swap",
+    "nobody": "work for nobody",
     "budget": "a budget",
 }
 MEANINGS: dict[tuple[str, str], str] = {

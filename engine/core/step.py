@@ -13,8 +13,17 @@ from engine.core.effects.table import effects_of, restart_effects
 from engine.core.errors import ChangesNothing
 from engine.core.events import CommandApplied, EngineStarted, Event
 from engine.core.fold import apply
-from engine.core.followups import CheckLeaving, CheckPool, Dispatch, FinishRun, FollowUp, PlaceAgain, TakeSlot
-from engine.core.followups.table import ABILITY_EVENTS, followups_of
+from engine.core.followups import (
+    CheckLeaving,
+    CheckPool,
+    CheckUnserved,
+    Dispatch,
+    FinishRun,
+    FollowUp,
+    PlaceAgain,
+    TakeSlot,
+)
+from engine.core.followups.table import ABILITY_EVENTS, SERVING_EVENTS, followups_of
 from engine.core.records.records import copy_with
 from engine.core.scheduler import Schedule
 from engine.core.signals import Signal
@@ -42,6 +51,7 @@ def step(
     current_message: Order | Signal | FollowUp = message
     has_new_events = True
     abilities_changed = False
+    serving_changed = False
     urgent_queues = _UrgentQueues(state.seq)
     previous_events: list[Event] = []
     # A state without one, such as a snapshot, gets it on demand below, after its first events: they may make it stale.
@@ -61,6 +71,7 @@ def step(
             effects += effects_of(state, event)
             followups += followups_of(state, event)
             abilities_changed = abilities_changed or type(event) in ABILITY_EVENTS
+            serving_changed = serving_changed or type(event) in SERVING_EVENTS
             if type(event) is EngineStarted:
                 effects += restart_effects(state)
         # Placement runs before dispatch, so that tasks that change their queue are ranked among those waiting there.
@@ -83,6 +94,12 @@ def step(
         elif state.leaving and has_new_events:  # last: the follow-ups before may still start work on a leaving member
             current_message = CheckLeaving()
             has_new_events = False
+            serving_changed = True  # what a leaving agent holds may have become ready, or be held by now
+        elif serving_changed or (schedule is not None and schedule.unserved):
+            current_message = CheckUnserved()
+            serving_changed = False
+            if schedule is not None:
+                schedule.unserved = False
         else:
             return _record_extent(events) if type(message) is Order else events, effects
 

@@ -99,7 +99,7 @@ def test_where_nobody_is_able_it_waits_and_says_for_what_until_somebody_comes() 
 
     wait = WaitReasons(world.state).wait_of(waiting)
     assert wait is not None
-    assert (wait.reason, wait.words) == ("nobody", "no agent can 'sum'")
+    assert (wait.reason, wait.words) == ("nobody", "no agent can 'sum'; a person is asked (e1)")
     one = member(world, "bob")
     world.say(AgentUsable(agent_id=one.id, generation=one.generation))
 

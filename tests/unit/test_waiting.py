@@ -120,7 +120,7 @@ def test_a_capability_that_nobody_has_any_more_is_named() -> None:
     world.stop(attempt(world, "ada"))
 
     waiting = [task for task in world.state.tasks.values() if task.queue == "able:s1:sum"]
-    assert {waits(world, task).words for task in waiting} == {"no agent can 'sum'"}
+    assert {waits(world, task).words for task in waiting} == {"no agent can 'sum'; a person is asked (e1)"}
     world.order(AddAgent(spec=agent("bob", "sum")))
     assert len(attempts(world, "bob")) == 1
 

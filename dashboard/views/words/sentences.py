@@ -20,7 +20,7 @@ from engine.core import events as on
 from engine.core.events import Event
 from engine.core.records.values import preview
 from engine.core.scheduler.waiting import WAITS_FOR
-from engine.core.state import RunStatus
+from engine.core.state import NOBODY, RunStatus
 
 
 class Sentence(NamedTuple):
@@ -372,7 +372,11 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         lambda t, e: f"a person is asked again when {t.agent_id} calls {e.tool}{_GRANT_ENDS[e.why]}",
         "",
     ),
-    on.QuestionWithdrawn: ("{agent_id} waits for no answer to {escalation_id} any more", "muted"),
+    on.QuestionWithdrawn: (
+        lambda t, e: f"{t.work} waits for somebody no more: {t.escalation_id} needs no answer" if e.key == NOBODY
+        else f"{t.agent_id} waits for no answer to {t.escalation_id} any more",
+        "muted",
+    ),
     # Failures: failover, decisions of a person, circuits and restarts.
     on.TaskFailedOver: ("{task_id} went to {to_id}: {reason}", "draining"),
     on.TaskTriedAnew: (

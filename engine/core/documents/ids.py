@@ -160,6 +160,7 @@ FIELDS: dict[str, dict[str, Ids]] = {
     },
     "tasks": {
         "escalation_id": Ids(letters="e"),
+        "nobody_id": Ids(letters="e"),
         "id": Ids(letters="t"),
         "run_id": Ids(letters="r"),
         "parent_id": Ids(letters="t"),

@@ -28,6 +28,8 @@ def timer_id(kind: str, subject: str) -> str:
     return f"{kind}:{subject}"
 
 
+NOBODY = "nobody"
+"""Kind of the question about work that nobody may take; the work stays in its queue meanwhile."""
 OF_ATTEMPTS = frozenset({"ask", "approval", "permission"})
 """Kinds of questions that attempts ask and wait for; a task that restarts asks again."""
 

@@ -328,3 +328,5 @@ class Queue:
     """Number of tasks in it."""
     pace: int = 0
     """Virtual time of stride scheduling: the pass value of the agent that was chosen last."""
+    patient: bool = False
+    """A person chose that its tasks wait, although nobody may take them as things stand."""

@@ -187,6 +187,8 @@ class Task:
     """Duration of its own deadline, if it has one."""
     escalation_id: str | None = None
     """The question to a person that it waits for; the oldest if there are several."""
+    nobody_id: str | None = None
+    """The question what becomes of it and its queue, because nobody may take it."""
     preemptions: int = 0
     """Number of preemptions so far."""
     taking: str | None = None

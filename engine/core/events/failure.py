@@ -139,7 +139,10 @@ class EscalationAnswered(Event):
 
 @fact
 class QuestionWithdrawn(AttemptEvent):
-    """An attempt no longer waits for the answer of a person, and its question is closed."""
+    """Nobody waits for the answer of a person any more, and the question is closed.
+
+    Its attempt goes on without, or somebody may take the work that nobody could take (key `nobody`).
+    """
 
     agent_id: str | None
     escalation_id: str

@@ -10,7 +10,7 @@ from engine.core.fold.timers import TASK_TIMERS, drop_timer, drop_timers
 from engine.core.fold.times import count_time
 from engine.core.queries.work.retries import lets_pass
 from engine.core.records.shared import EMPTY, drop
-from engine.core.state import OF_ATTEMPTS, State, Task, TaskStatus
+from engine.core.state import NOBODY, OF_ATTEMPTS, State, Task, TaskStatus
 
 # Module constants: looking up an attribute of an enumeration costs as much as a call.
 _CANCELLED, _DONE = TaskStatus.CANCELLED, TaskStatus.DONE
@@ -27,7 +27,7 @@ def end(state: State, task: Task, status: TaskStatus, *, error: str | None = Non
     task.retry_at_ms = None
     if state.timers:
         drop_timers(state, TASK_TIMERS, task.id)
-    if task.escalation_id is not None or task.asks:
+    if task.escalation_id is not None or task.asks or task.nobody_id is not None:
         for question in [escalation.id for escalation in state.escalations.values() if escalation.subject == task.id]:
             withdraw(state, question)
     if task.steers:
@@ -68,11 +68,12 @@ def withdraw(state: State, escalation_id: str) -> None:
         return
     if question.kind in OF_ATTEMPTS:
         task.asks = drop(task.asks, str(question.detail["key"]))
+    elif question.kind == NOBODY:
+        task.nobody_id = None
     elif task.escalation_id == escalation_id:
         question_ids = (escalation.id for escalation in state.escalations.values() if escalation.subject == task.id)
-        task.escalation_id = next(
-            (question_id for question_id in question_ids if question_id not in task.asks.values()), None
-        )
+        others = (*task.asks.values(), task.nobody_id)
+        task.escalation_id = next((question_id for question_id in question_ids if question_id not in others), None)
 
 
 def withdraw_asks(state: State, task: Task) -> None:

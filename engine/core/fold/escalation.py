@@ -5,9 +5,10 @@ from engine.core.fold.completion import withdraw
 from engine.core.fold.queues import dequeue, enqueue, is_ready
 from engine.core.fold.timers import drop_timer, note_id, set_timer
 from engine.core.fold.times import count_time
+from engine.core.queries.work.queues import own_queue
 from engine.core.records.shared import drop, put
 from engine.core.records.values import stored_value
-from engine.core.state import OF_ATTEMPTS, Escalation, State, Task, TaskStatus
+from engine.core.state import NOBODY, OF_ATTEMPTS, Escalation, State, Task, TaskStatus
 
 
 def doubt(state: State, task: Task) -> None:
@@ -75,6 +76,8 @@ def _escalated(state: State, event: events.Escalated) -> None:
         count_time(state, task)
     if task is not None and event.kind in OF_ATTEMPTS:
         task.asks = put(task.asks, str(event.detail["key"]), event.escalation_id)
+    elif task is not None and event.kind == NOBODY:
+        task.nobody_id = event.escalation_id
     elif task is not None:
         task.escalation_id = task.escalation_id or event.escalation_id
         if event.kind == "doubt":
@@ -86,7 +89,9 @@ def _escalation_answered(state: State, event: events.EscalationAnswered) -> None
     if task is not None:
         count_time(state, task)
     withdraw(state, event.escalation_id)
-    if task is not None and event.kind in OF_ATTEMPTS:
+    if task is not None and event.kind == NOBODY:
+        _wait_on(state, task, event.answer)
+    elif task is not None and event.kind in OF_ATTEMPTS:
         # Code of others acts on the answer by itself: of one that holds for a while it learns only about this call.
         choice = event.answer.replace("_always", "_once") if event.scope or event.where else event.answer
         answer, path = (choice, "answer") if event.output is None else (event.output, "output")
@@ -95,6 +100,14 @@ def _escalation_answered(state: State, event: events.EscalationAnswered) -> None
         task.output = stored_value(event.output, state.seq, "output")
     elif task is not None and event.kind == "doubt" and event.answer == "ran":
         task.steps = put(task.steps, str(event.detail["key"]), stored_value(event.output, state.seq, "output"))
+
+
+def _wait_on(state: State, task: Task, answer: str) -> None:
+    """Note for the queue of a task that nobody may take whether a person chose to wait."""
+    agent_id = None if task.attempt is None else task.attempt.agent_id
+    queue = state.queues.get(task.queue or "" if agent_id is None else own_queue(agent_id))
+    if queue is not None:
+        queue.patient = answer == "wait"
 
 
 def _question_withdrawn(state: State, event: events.QuestionWithdrawn) -> None:

@@ -33,7 +33,9 @@ def serve(state: State, agent: Agent, keys: list[str]) -> None:
             mark_changed(state, key)
     for key in served_keys:
         if key not in agent.queues:
-            queue_with(state, key, agent.supervisor_id).agents.append(agent.id)
+            queue = queue_with(state, key, agent.supervisor_id)
+            queue.agents.append(agent.id)
+            queue.patient = False
     agent.queues = served_keys
     refresh_agent(state, agent)
 

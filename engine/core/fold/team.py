@@ -13,6 +13,7 @@ from engine.core.fold.times import note_stoppage
 from engine.core.fold.windows import close_window, hand_window_up
 from engine.core.queries.team.code import code_of
 from engine.core.queries.team.declared import OWN_SETTINGS, STRATEGY
+from engine.core.queries.work.queues import own_queue
 from engine.core.specs.spec import AgentSpec, spec_hash
 from engine.core.state import MAX_FORMER_AGENTS, NO_CODE_HASHES, Agent, State, Supervisor
 
@@ -155,9 +156,12 @@ def _agent_removed(state: State, event: events.AgentRemoved) -> None:
 
 
 def _agent_paused(state: State, event: events.AgentPaused | events.AgentResumed) -> None:
-    state.agents[event.agent_id].paused = isinstance(event, events.AgentPaused)
+    agent = state.agents[event.agent_id]
+    agent.paused = isinstance(event, events.AgentPaused)
+    if not agent.paused:
+        state.queues[own_queue(agent.id)].patient = False
     _set_aside(state, event)
-    refresh_agent(state, state.agents[event.agent_id])
+    refresh_agent(state, agent)
 
 
 def _agent_broke(state: State, event: events.AgentBroke) -> None:

@@ -184,6 +184,11 @@ class CheckLeaving(FollowUp):
 
 
 @fact
+class CheckUnserved(FollowUp):
+    """Who may take from a queue may have changed: ask a person about work that nobody may take."""
+
+
+@fact
 class ActOnAnswer(FollowUp):
     """An escalation was answered: carry out the answer."""
 

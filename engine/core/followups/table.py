@@ -37,6 +37,11 @@ ABILITY_EVENTS = frozenset(
     }
 )  # fmt: skip
 """Events that may change which agents are able, so that waiting tasks may have to be placed again."""
+SERVING_EVENTS = ABILITY_EVENTS | {
+    events.AgentPaused, events.AgentResumed, events.EscalationAnswered, events.MemberRenamed, events.QueueMade,
+    events.TaskFailedOver, events.TaskReassigned, events.TaskRequeued,
+}  # fmt: skip
+"""Events that may change who may take from a queue, or which tasks wait in one that nobody may take from."""
 _SPENDING_EVENTS = frozenset(
     {
         events.AttemptStarted,

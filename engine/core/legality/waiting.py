@@ -7,7 +7,7 @@ from engine.core.decide.engine import ON_TIMER
 from engine.core.decide.people.escalations import ON_ANSWER
 from engine.core.fold.queues import is_held, is_ready
 from engine.core.queries.money.budget import AMOUNTS, Subject, subject_with
-from engine.core.state import OF_ATTEMPTS, Agent, Escalation, Run, State, Supervisor, Task, TaskStatus, Timer
+from engine.core.state import NOBODY, OF_ATTEMPTS, Agent, Escalation, Run, State, Supervisor, Task, TaskStatus, Timer
 
 _OF_AGENTS = frozenset({TaskStatus.RETRYING, TaskStatus.PREEMPTED, TaskStatus.IN_DOUBT})
 """Statuses that only tasks of kind `agent` can have."""
@@ -140,6 +140,8 @@ def _waits_for(state: State, question: Escalation) -> bool:
     if question.kind in OF_ATTEMPTS:
         key = str(question.detail.get("key"))
         return task.asks.get(key) == question.id and key not in task.steps
+    if question.kind == NOBODY:
+        return task.nobody_id == question.id
     if task.escalation_id is None:
         return False
     return question.kind != "doubt" or str(question.detail.get("key")) in task.calling

@@ -30,6 +30,7 @@ class Schedule:
         changed: Tasks, supervisors and queue keys that the fold has changed.
         agents: Agents that the fold has changed, by id.
         stale: The team has changed in a way that is not tracked: rebuild.
+        unserved: A task has become ready in a queue without agents.
         recheck_urgent: Attempts at work may have become preemptible: try all urgent tasks again.
     """
 
@@ -43,6 +44,7 @@ class Schedule:
         self.changed: list[Task | Supervisor | str] = []
         self.agents: dict[str, Agent] = {}
         self.stale = False
+        self.unserved = False
         self.recheck_urgent = False
         self._places: dict[str, tuple[str, int, int, str]] = {}
         """Queue key, priority, seq from which it waits, and run of each ready task."""
@@ -224,6 +226,8 @@ class Schedule:
         queue.put(task_id, state.runs[task.run_id], priority=task.priority, seq=seq, ms=ms, now=state.seq)
         if queue.free:
             self._queues_to_rank[key] = queue
+        elif not state.queues[key].agents:
+            self.unserved = True
 
     def _dequeue(self, state: State, task_id: str, place: tuple[str, int, int, str]) -> None:
         key, priority, _, run_id = place

@@ -11,7 +11,8 @@ from typing import Literal, TypeAlias
 from engine.core.queries.team.able import why_away
 from engine.core.queries.team.tree import lineage_of
 from engine.core.queries.work.pauses import describe_pause, pause_of
-from engine.core.queries.work.queues import capability_of, is_for_named_members, is_shared, member_names_in
+from engine.core.queries.work.queues import capability_of, is_for_named_members, is_shared
+from engine.core.queries.work.unserved import describe_lack, has_taker, queue_of
 from engine.core.records.records import copy_with, fact
 from engine.core.records.values import pluralize
 from engine.core.scheduler import Schedule
@@ -178,7 +179,8 @@ def _why_parked(state: State, task: Task) -> Wait | None:
     if attempt.wants_slot or (attempt.owed and not attempt.waits):
         return Wait(reason="slot", words="waits for a free slot to go on")
     if attempt.parked_for == "paused":
-        return _why_paused_attempt(state, task)
+        wait = _why_paused_attempt(state, task)
+        return wait if task.nobody_id is None else copy_with(wait, reason="nobody", ids=(task.nobody_id,))
     if attempt.parked_for is not None:
         question_ids = tuple(task.asks.values())
         words = f"waits for {WAITS_FOR[attempt.parked_for]}" + (f" ({', '.join(question_ids)})" if question_ids else "")
@@ -202,11 +204,10 @@ def _why_closed(state: State, queue: Queue) -> Wait | None:
     """Return why no task of a queue can begin; None if a task only has to wait for its turn."""
     agents = [state.agents[agent_id] for agent_id in queue.agents]
     supervisor = state.supervisors[queue.supervisor_id]
-    if not agents:
-        capability = capability_of(queue.key)
-        if is_for_named_members(queue.key):
-            return Wait(reason="nobody", words=f"none of {', '.join(member_names_in(capability))} is there")
-        return Wait(reason="nobody", words=f"no agent can {capability!r}" if capability else "no agent can do it")
+    if not has_taker(state, queue):
+        ids = tuple(question.id for question in state.escalations.values() if queue_of(state, question) == queue.key)
+        asked = f"; a person is asked ({ids[0]})" if ids else ""
+        return Wait(reason="nobody", words=describe_lack(state, queue) + asked, ids=ids)
     lineage = list(lineage_of(state, supervisor))
     if (pause := _why_paused(lineage)) is not None:
         return pause

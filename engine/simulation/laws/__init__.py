@@ -18,6 +18,7 @@ from engine.simulation.laws import (  # noqa: F401 — they register themselves
     stopping,
     team,
     undoing,
+    unserved,
 )
 from engine.simulation.laws.registry import LAWS, SAMPLE, Law, When
 

@@ -145,8 +145,11 @@ def _deadlock_reason(state: State, task: Task) -> str | None:
         return f"there is no queue {task.queue}"
     supervisor = state.supervisors[queue.supervisor_id]
     able = [state.agents[agent_id].name for agent_id in queue.agents if _can_work(state.agents[agent_id])]
-    if not able or supervisor.paused:
+    if supervisor.paused:
         return None
+    if not able:
+        stays = any(state.agents[agent_id].removing is None for agent_id in queue.agents)
+        return None if stays or queue.patient else "nobody may take it, and nobody is asked"
     place = "in the queue" if task.ready else "and does not stand in the queue"
     return f"{', '.join(able)} could do it; it waits {place} {queue.key}"
 

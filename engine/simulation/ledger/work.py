@@ -10,7 +10,7 @@ from engine.core.records.values import StoredValue
 from engine.core.specs.check import Check, Joining, Takes
 from engine.core.specs.limits import Limits
 from engine.core.specs.spec import AgentSpec, FailurePolicy
-from engine.core.state import OF_ATTEMPTS, Escalation, Run, State, Task, TaskStatus
+from engine.core.state import NOBODY, OF_ATTEMPTS, Escalation, Run, State, Task, TaskStatus
 from engine.runtimes.attempts.steering import STEERED
 from engine.simulation.ledger import Ledger, make_entry
 
@@ -332,7 +332,9 @@ class JobLedger(Ledger):
     def update_question(self, job: Job) -> None:
         """Let a task wait for the first question about it that none of its attempts has asked."""
         questions = (question for question in self.questions.values() if question.subject == job.id)
-        job.question = next((question.id for question in questions if question.kind not in OF_ATTEMPTS), None)
+        job.question = next(
+            (question.id for question in questions if question.kind not in (*OF_ATTEMPTS, NOBODY)), None
+        )
 
     def adopt(self, state: State) -> None:
         """Take over imported work from the state."""

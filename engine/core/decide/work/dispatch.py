@@ -210,7 +210,7 @@ def place_again(state: State, followup: PlaceAgain, ctx: DecisionContext) -> lis
         for task in _movable_tasks(state, queue):
             key = home_of(state, task).id, asker_of(state, task), holders_of(state, task)
             if key not in places:
-                places[key] = _find_other_place(state, task, queue)
+                places[key] = find_other_place(state, task, queue)
             place = places[key]
             if place is None or place.queue is None:
                 continue
@@ -256,7 +256,7 @@ def _movable_tasks(state: State, queue: Queue) -> Iterator[Task]:
         yield from (task for task in tasks if task.call_key is not None and not task.failed_on)
 
 
-def _find_other_place(state: State, task: Task, queue: Queue) -> TaskPlace | None:
+def find_other_place(state: State, task: Task, queue: Queue) -> TaskPlace | None:
     """Return the new place of a task; None if no other agent is able either."""
     asker = state.agents.get(asker_of(state, task) or "")
     try:
