@@ -30,7 +30,7 @@ from engine.teamfile import TeamFile, parse_team, read_team
 from engine.teamfile.code import TeamCode
 
 REQUEST = "audit"
-INCIDENT = "Checkout has been slow since Tuesday. Find out why, fix it, and ship the fix."
+INCIDENT = "Checkout is slow since Tuesday: find out why, and ship a fix"
 WITHIN_S = {"mapper": 36, "metrician": 175, "doc_checker": 175}
 """Seconds that leads have when the demo is watched: three to five minutes in all, on any machine."""
 ASKS = "metrician"

@@ -151,7 +151,7 @@ class SwapDialog(SpecDialog):
         if self._typed_model is not None and self._typed_model not in facts:
             model = team_models(self.state, agents[0].supervisor_id).get(self._typed_model, self._typed_model)
             facts = {self._typed_model: facts_of(model), **facts}
-        return [Choice(_MODEL + name, name, about) for name, about in model_lines(facts).items()]
+        return [Choice(_MODEL + name, name, about) for name, about in model_lines(self.state, facts).items()]
 
     def _read_file(self, path: Path) -> None:
         from dashboard.user.specfile import read_spec_file  # slow import: needed only to read a file

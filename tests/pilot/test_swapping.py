@@ -86,8 +86,8 @@ async def test_a_model_is_swapped_with_four_keys_from_one_list_with_the_specs(tm
         await hand.press("h", "down", "up")
         choices = hand.dialog.query_one(Choices)
         shown = [choices.render_line(y).text.strip() for y in range(choices.size.height)]
-        assert shown[0].endswith("slow  model  $12.50/M in  $60.00/M out  200k context")
-        assert shown[1].startswith("own   model       –/M in       –/M out     – context")
+        assert shown[0].endswith("slow  model  $12.50/M in  $60.00/M out  200k context  p50 –  – ok")
+        assert shown[1] == "own   model       –/M in       –/M out     – context  p50 –  – ok"
         assert len(shown) == 3
         assert "- model" in hand.told("changes")
         assert "quarterdeck swap critic --model slow --mode drain" in hand.told("shell")

@@ -1,17 +1,27 @@
 """The lines of models that an agent may be given: price, context size, and how the team has fared with them."""
 
+import math
 from collections.abc import Mapping
 from decimal import Decimal
 
-from dashboard.views.words.amounts import UNKNOWN
+from dashboard.views.words.amounts import UNKNOWN, duration
+from engine.core.queries.money.recent import RecentFigures, model_figures
 from engine.core.queries.team.models import ModelFacts
+from engine.core.state import State
 
 UNLISTED = "not known here: neither the team nor the price table of litellm has it"
 
 
-def model_lines(models: Mapping[str, ModelFacts | None]) -> dict[str, str]:
-    """Describe models, aligned: US dollars for a million tokens in and out, and tokens of context; None is unlisted."""
-    rows = {name: _cells(facts) for name, facts in models.items() if facts is not None}
+def model_lines(state: State, models: Mapping[str, ModelFacts | None]) -> dict[str, str]:
+    """Describe models, aligned: price of a million tokens, tokens of context, and calls of the last hour.
+
+    None are the facts of a model that is not listed.
+    """
+    rows = {
+        name: (*_cells(facts), *_record(model_figures(state, name).last_1h))
+        for name, facts in models.items()
+        if facts is not None
+    }
     widths = [max(map(len, column)) for column in zip(*rows.values(), strict=True)]
     return {
         name: "model  " + ("  ".join(map(str.rjust, rows[name], widths)) if name in rows else UNLISTED)
@@ -24,6 +34,12 @@ def _cells(facts: ModelFacts) -> tuple[str, ...]:
     prices = (UNKNOWN, UNKNOWN) if price is None else (_dollars(price.in_usd), _dollars(price.out_usd))
     context = UNKNOWN if facts.context_tokens is None else _thousands(facts.context_tokens)
     return f"{prices[0]}/M in", f"{prices[1]}/M out", f"{context} context"
+
+
+def _record(figures: RecentFigures) -> tuple[str, str]:
+    outcomes = figures.done + figures.failed
+    p50_ms = None if math.isnan(figures.p50_ms) else figures.p50_ms
+    return f"p50 {duration(p50_ms)}", f"{figures.done:,} of {outcomes:,} ok" if outcomes else f"{UNKNOWN} ok"
 
 
 def _dollars(amount: Decimal | float | str) -> str:
