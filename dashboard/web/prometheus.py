@@ -8,18 +8,23 @@ import hmac
 import threading
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from pathlib import Path
 
+from engine.core.activities import ACTIVITY_KINDS, Activities, parse_live
 from engine.core.events import Event, RunFinished, StateImported, StepRecorded, TaskReopened
 from engine.core.fold import fold
+from engine.core.queries.people.questions import supervisor_of
 from engine.core.queries.targets import shortest_targets
 from engine.core.records.values import Usage
 from engine.core.state import State
 from engine.reading.folding import events_of, fold_from, pages
 from store import Reader
+from store.wall_clock import wall_ms
 
+QUESTION_KINDS = ("approval", "ask", "budget", "doubt", "drain", "failure", "nobody", "permission")
+"""Kinds of questions that have a sample although none is open, so that an alert can compare with 0."""
 BUCKETS_S = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 
 
@@ -96,10 +101,12 @@ class Metrics:
             for records in pages(reader, counts.state.seq):
                 counts.fold(events_of(records))
             engine = reader.engine()
-            return exposition(counts, engine_up=engine is not None and engine.alive)
+            now_ms, engine_up = max(wall_ms(), reader.newest_ms()), engine is not None and engine.alive
+            activities = Activities(counts.state, parse_live(reader.live()), now_ms, working=engine_up)
+            return exposition(counts, activities, engine_up=engine_up)
 
 
-def exposition(counts: Counts, *, engine_up: bool) -> str:
+def exposition(counts: Counts, activities: Activities, *, engine_up: bool) -> str:
     """Return counts and state as Prometheus reads them."""
     state, named = counts.state, shortest_targets(counts.state)
     used = Usage()
@@ -124,6 +131,10 @@ def exposition(counts: Counts, *, engine_up: bool) -> str:
             _sample("quarterdeck_queue", {"supervisor": named[supervisor_id]}, waiting[supervisor_id])
             for supervisor_id in state.supervisors
         ),
+        *_family("quarterdeck_agents", "gauge", "Agents of each supervisor by what they do now."),
+        *_agents(state, named, activities),
+        *_family("quarterdeck_questions_open", "gauge", "Questions that wait for a person."),
+        *_questions(state, named),
         *_family("quarterdeck_tokens_total", "counter", "Tokens of models, of the whole team; cached is a part of in."),
         *(
             _sample("quarterdeck_tokens_total", {"kind": kind}, number)
@@ -138,6 +149,23 @@ def exposition(counts: Counts, *, engine_up: bool) -> str:
         _sample("quarterdeck_engine_up", {}, int(engine_up)),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _agents(state: State, named: Mapping[str, str], activities: Activities) -> Iterator[str]:
+    numbers = Counter((agent.supervisor_id, activities.of_agent(agent).kind) for agent in state.agents.values())
+    for supervisor_id in dict.fromkeys(agent.supervisor_id for agent in state.agents.values()):
+        for kind in ACTIVITY_KINDS:
+            labels = {"supervisor": named[supervisor_id], "activity": kind}
+            yield _sample("quarterdeck_agents", labels, numbers[supervisor_id, kind])
+
+
+def _questions(state: State, named: Mapping[str, str]) -> Iterator[str]:
+    questions = state.escalations.values()
+    numbers = Counter((supervisor_of(state, question) or "", question.kind) for question in questions)
+    keys = {*numbers, *((supervisor_id, kind) for supervisor_id in state.supervisors for kind in QUESTION_KINDS)}
+    for supervisor_id, kind in sorted(keys):
+        labels = {"supervisor": named.get(supervisor_id, supervisor_id), "kind": kind}
+        yield _sample("quarterdeck_questions_open", labels, numbers[supervisor_id, kind])
 
 
 def _histogram(step_name: str, counts: Counts) -> list[str]:

@@ -23,6 +23,7 @@ from dashboard.cli import quarterdeck
 from dashboard.user.habits import Habits
 from dashboard.web.prometheus import Counts, exposition
 from engine.archive.manifest import FORMAT, PARTS, VERSION, Manifest
+from engine.core.activities import Activities
 from engine.core.commands import Submit
 from engine.core.decide.engine import ON_TIMER
 from engine.core.decide.people.escalations import ON_ANSWER
@@ -182,7 +183,7 @@ def metric_lines() -> Iterator[str]:
     world.settle()
     counts = Counts(State())
     counts.fold(world.journal)
-    for line in exposition(counts, engine_up=True).splitlines():
+    for line in exposition(counts, Activities(counts.state, {}, 0), engine_up=True).splitlines():
         if line.startswith("# TYPE "):
             yield line.removeprefix("# TYPE ")
         elif not line.startswith("#"):

@@ -4,9 +4,10 @@ from collections import Counter
 from pathlib import Path
 
 from dashboard.web.prometheus import BUCKETS_S, Counts, Metrics, exposition
+from engine.core.activities import Activities
 from engine.core.commands import Cancel
 from engine.core.records.values import Usage
-from engine.core.signals import EngineBegan, StepFinished
+from engine.core.signals import EngineBegan, PersonAsked, StepFinished
 from engine.core.state import State
 from tests.databases import write_database
 from tests.exports import exported, ready
@@ -24,7 +25,7 @@ def counted(work: World, *, since: int = 0) -> dict[str, float]:
     before.fold(work.journal[:since])
     counts = Counts(before.state)
     counts.fold(work.journal[since:])
-    return samples(exposition(counts, engine_up=True))
+    return samples(exposition(counts, Activities(counts.state, {}, counts.state.at_ms), engine_up=True))
 
 
 def ended(said: dict[str, float], supervisor: str, status: str) -> float:
@@ -94,6 +95,25 @@ def test_what_waits_and_what_is_cancelled_is_told() -> None:
     assert first != second
     assert said['quarterdeck_queue{supervisor="chief"}'] == 0
     assert ended(said, "chief", "cancelled") >= 1
+
+
+def test_agents_are_counted_by_what_they_do_and_open_questions_by_their_kind() -> None:
+    work = team_world(agent("ada", "parse"), agent("bob", "write"), mode="parallel")
+    submitted(work)
+    task_id, number = attempt(work, "bob")
+    work.say(
+        PersonAsked(task_id=task_id, attempt=number, generation=1, key="ask:1", kind="ask", question="go?", options=[])
+    )
+
+    said = counted(work)
+
+    agents = {key: value for key, value in said.items() if key.startswith("quarterdeck_agents{") and value}
+    assert agents == {
+        'quarterdeck_agents{supervisor="chief",activity="working"}': 1,
+        'quarterdeck_agents{supervisor="chief",activity="person"}': 1,
+    }
+    assert said['quarterdeck_questions_open{supervisor="chief",kind="ask"}'] == 1
+    assert said['quarterdeck_questions_open{supervisor="chief",kind="budget"}'] == 0
 
 
 def test_steps_are_a_histogram_that_adds_up() -> None:

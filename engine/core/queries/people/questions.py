@@ -30,6 +30,15 @@ def _list_ids(ids: list[str]) -> str:
     return ", ".join(ids[:MAX_NAMED]) + more or "none"
 
 
+def supervisor_of(state: State, question: Escalation) -> str | None:
+    """Return the id of the supervisor in whose team a question arose; None if its subject is gone."""
+    subject_id = question.subject
+    if subject_id in state.supervisors:
+        return subject_id
+    subject = state.tasks.get(subject_id) or state.agents.get(subject_id) or state.runs.get(question.run_id or "")
+    return None if subject is None else subject.supervisor_id
+
+
 def takes_text(question: Escalation) -> bool:
     """Return whether a question of an agent can be answered by a text: it has no options, or its agent reads any."""
     return question.kind == "ask" and (REPLY in question.options or question.detail.get("free_text") is True)
