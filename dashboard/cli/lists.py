@@ -32,6 +32,7 @@ from dashboard.views.tasks import TaskRow
 from dashboard.views.words.amounts import UNKNOWN, count, duration, moment, money, percent, pluralize, short_money
 from dashboard.views.words.filters import Filter
 from dashboard.views.words.subjects import RunSubject, SupervisorSubject, TaskSubject, filter_agents
+from engine.core.activities import Activities, parse_live
 from engine.core.errors import Refused
 from engine.core.fold import fold
 from engine.core.queries.targets import find_supervisor, id_in, name_of
@@ -129,9 +130,9 @@ def read_team(ctx: click.Context) -> Iterator[TeamReading]:
 def ps(ctx: click.Context, row_filter: Filter) -> None:
     """Show the engine, and each supervisor with its current work."""
     with read_team(ctx) as look:
-        state, engine, standbys = look.state, look.engine, look.reader.standbys()
+        state, engine, standbys, live = look.state, look.engine, look.reader.standbys(), look.reader.live()
     loss = None if engine and engine.alive else find_loss(look.db)
-    counts = make_digest(state, working=look.working)
+    counts = make_digest(state, working=look.working, live=live, now_ms=look.now_ms)
     supervisors = row_filter.apply(state.supervisors.values(), lambda supervisor: SupervisorSubject(state, supervisor))
     check_filter(row_filter)
     items = [supervisor_item(state, supervisor, counts) for supervisor in supervisors]
@@ -236,7 +237,7 @@ def _lines(
     counts = make_digest(state, working=working, live=live, now_ms=now_ms)
     matching_tasks = [task for task in state.tasks.values() if task.kind == "agent" and run_id in (None, task.run_id)]
     return [
-        (task_item(state, task), TaskRow(state, task, counts, live, now_ms))
+        (task_item(state, task, counts.activities), TaskRow(state, task, counts, live, now_ms))
         for task in row_filter.apply(matching_tasks, lambda task: TaskSubject(state, task, counts.activities, now_ms))
     ]
 
@@ -273,11 +274,12 @@ def runs(ctx: click.Context, *, open_only: bool, row_filter: Filter) -> None:
     """List runs, the newest last; of the finished ones the last 200."""
     with read_team(ctx) as look:
         listed: list[Run | RunSummary] = [] if open_only else [*look.state.finished]
+        activities = Activities(look.state, parse_live(look.reader.live()), look.now_ms, working=look.working)
     listed = row_filter.apply(
         [*listed, *look.state.runs.values()], lambda run: RunSubject(look.state, run, look.now_ms)
     )
     check_filter(row_filter)
-    items = [run_item(run, engine_alive=look.working) for run in listed]
+    items = [run_item(look.state, run, activities, engine_alive=look.working) for run in listed]
 
     def run_table() -> TextTable:
         rows = [RunRow(look.state, run, look.now_ms, look.working) for run in listed]

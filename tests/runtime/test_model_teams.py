@@ -9,6 +9,7 @@ import pytest
 
 from dashboard.cli.printing.items import task_item
 from engine import AgentSpec
+from engine.core.activities import Activities
 from engine.core.specs.model_spec import ModelSpec
 from engine.core.specs.options import SupervisorOptions
 from tests.runtime.engines import Engine, Engines, running
@@ -187,7 +188,7 @@ async def test_the_tasks_of_a_plan_wait_in_the_graph_before_they_begin(engine: E
 
         write, look_task = (one for one in running.state.tasks.values() if one.call_key is not None)
         assert (write.title, write.status, write.ready) == ("write: do write", "waiting", False)
-        assert task_item(running.state, write)["waits_for"] == [look_task.id]
+        assert task_item(running.state, write, Activities(running.state, {}, 0))["waits_for"] == [look_task.id]
         go.set()
         assert (await running.ended(run))[0].status == "done"
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import median
+from engine.core.activities import Activities, CurrentActivity
 from engine.core.queries.targets import name_of
 from engine.core.queries.team.figures import success_share
 from engine.core.queries.team.tree import agents_of, depth_of, mean_ms_of
@@ -22,6 +23,11 @@ def fields_of(subject: object, names: str) -> Item:
     return {name: getattr(value := getattr(subject, name), "value", value) for name in names.split()}
 
 
+def activity_item(activity: CurrentActivity) -> Item:
+    """Return what an agent, a task, a run or a supervisor does now."""
+    return {**fields_of(activity, "kind words since_ms until_ms"), "ids": list(activity.ids)}
+
+
 def agent_item(state: State, agent: Agent, counts: Digest) -> Item:
     """Return an agent; `queue` counts the tasks that are ready and wait for it alone."""
     spec = state.spec_of(agent)
@@ -31,6 +37,7 @@ def agent_item(state: State, agent: Agent, counts: Digest) -> Item:
         "supervisor": name_of(state, agent.supervisor_id),
         "type": spec.agent_type,
         **fields_of(agent, "status generation"),
+        "activity": activity_item(counts.activities.of_agent(agent)),
         "specialties": list(spec.specialties),
         "task_id": next(iter([*agent.running, *agent.parked]), None),
         "queue": counts.waiting_of[agent.id],
@@ -47,11 +54,12 @@ def _record_item(record: TrackRecord) -> Item:
     return {**fields_of(record, "done failed cancelled"), **usage_item(record.usage), "time_ms": record.usage.time_ms}
 
 
-def task_item(state: State, task: Task) -> Item:
+def task_item(state: State, task: Task, activities: Activities) -> Item:
     """Return a task of an agent; `waits_for` are the tasks that must end before it can start or go on."""
     worker_id = task.agent_id or task.worker_id
     return {
         **fields_of(task, "id run_id title status"),
+        "activity": activity_item(activities.of_task(task)),
         "waits_for": _waits_for(state, task),
         "agent_id": worker_id,
         "agent": name_of(state, worker_id),
@@ -68,13 +76,14 @@ def _waits_for(state: State, task: Task) -> list[str]:
     return [task_id for task_id in awaited if task_id in state.tasks and not state.tasks[task_id].ended]
 
 
-def run_item(run: Run | RunSummary, *, engine_alive: bool = True) -> Item:
-    """Return a run; one that has not ended is suspended without an engine."""
+def run_item(state: State, run: Run | RunSummary, activities: Activities, *, engine_alive: bool = True) -> Item:
+    """Return a run; one that has not ended is suspended without an engine, and only such a run does something."""
     is_open = isinstance(run, Run)
     return {
         "id": run.id,
         "request": run.title,
         "status": (run.status if engine_alive or not is_open else RunStatus.SUSPENDED).value,
+        "activity": activity_item(activities.of_task(state.tasks[run.root_id])) if isinstance(run, Run) else None,
         "strategy": run.strategy or None,
         "tasks_total": run.total if isinstance(run, Run) else run.tasks,
         "tasks_done": run.done,
@@ -97,6 +106,7 @@ def supervisor_item(state: State, supervisor: Supervisor, counts: Digest) -> Ite
         "parent": name_of(state, supervisor.parent_id),
         "strategy": supervisor.mode,
         "status": _supervisor_status(state, supervisor, agents, working=counts.working),
+        "activity": activity_item(counts.activities.of_supervisor(supervisor)),
         "agents": len(agents),
         "running": sum(len(agent.running) for agent in agents),
         "waiting": sum(queue.ready for queue in state.queues.values() if queue.supervisor_id == supervisor.id),
