@@ -6,6 +6,7 @@ from textual.binding import Binding
 
 from dashboard.deck.timelines import TimelineHistory
 from dashboard.frame.board_screen import BoardScreen
+from dashboard.frame.folded_teams import FoldedTeams
 from dashboard.reading.feed import entries_of
 from dashboard.views.changes.targets import Target, target_of
 from dashboard.views.drawing.lines import BLANK, Line, Span, fit_height
@@ -47,6 +48,8 @@ class TimelineScreen(BoardScreen):
         ("↑↓", "lane", "go to the lane above or below"),
         ("+−", "zoom", "see less time in more detail, or more of it"),
         ("home", "all", "show the whole time of the journal"),
+        ("f", "fold", "draw the team under the cursor as one lane, or its members"),
+        ("A", "fold all", "draw all teams as one lane each, or their members"),
         ("g", "unfold idle", "draw idle time as long as it was, or fold it"),
         ("enter", "open"),
         ("b", "back here"),
@@ -70,6 +73,8 @@ class TimelineScreen(BoardScreen):
         Binding("plus,equals_sign", "zoom(0.5)", "zoom in", show=False),
         Binding("minus", "zoom(2.0)", "zoom out", show=False),
         Binding("home", "all", "all", show=False),
+        Binding("f", "fold_team", "fold", show=False),
+        Binding("A", "fold_all", "fold all", show=False),
         Binding("g", "unfold", "unfold", show=False),
         Binding("end,G", "newest", "newest", show=False),
         Binding("enter", "open", "open", show=False),
@@ -84,7 +89,7 @@ class TimelineScreen(BoardScreen):
         """End of the visible period; None follows the newest event."""
         self._cursor_ms: int | None = None
         self._lane = 0
-        self._unfolded = False
+        self._unfolded, self._teams = False, FoldedTeams()
         self._rows: list[LaneRow] = []
         self._drawing: Timeline | None = None
         self._next_ms = 0
@@ -132,7 +137,12 @@ class TimelineScreen(BoardScreen):
         )
         room = height - text_height
         self._rows = rows_of(
-            view.state, lanes.lanes, names=view.names.of, needle=self.finding.needle, available=room - 2
+            view.state,
+            lanes.lanes,
+            names=view.names.of,
+            needle=self.finding.needle,
+            available=room - 2,
+            folded=self._teams.of(view.state, room - 2),
         )
         self._lane = max(0, min(self._lane, len(self._rows) - 1))
         past_ms = view.now_ms if view.past is not None else None
@@ -299,6 +309,22 @@ class TimelineScreen(BoardScreen):
     def action_all(self) -> None:
         """Show the whole journal."""
         self._span_ms = self._end_ms = None
+        self.redraw_now()
+
+    def action_fold_team(self) -> None:
+        """Draw the team under the cursor as one lane, which the cursor goes to, or its members."""
+        key = self._rows[self._lane].id if self._rows else ""
+        agent = self.state.agents.get(key)
+        team_id = agent.supervisor_id if agent is not None else key
+        if team_id in self.state.supervisors:
+            self._teams.toggle(team_id)
+            self._lane = next((place for place, row in enumerate(self._rows) if row.id == team_id), self._lane)
+            self.redraw_now()
+
+    def action_fold_all(self) -> None:
+        """Draw all teams as one lane each, or their members."""
+        self._teams.toggle_all(self.state, self.board.size[1])
+        self._lane = 0
         self.redraw_now()
 
     def action_unfold(self) -> None:

@@ -38,6 +38,7 @@ from dashboard.views.words.amounts import count, duration, median, money
 from dashboard.views.words.filters import Filter, parse_partial_filter
 from dashboard.views.words.glyphs import ACTIVITY
 from dashboard.views.words.help import COST_MEANING, P50_MEANING, STATE_MEANING, TOKENS_MEANING
+from dashboard.views.words.roles import name_with_role
 from dashboard.views.words.subjects import SupervisorSubject, filter_agents
 from engine.core.activities import Activities
 from engine.core.queries.team.tree import MAX_UNWARNED_DEPTH, depth_of, levels_of, lineage_of, mean_ms_of
@@ -132,7 +133,7 @@ def _name_cell(row: MemberRow) -> Cell:
     if isinstance(agent, Supervisor):
         return Cell(agent.name, "strong", row.line.lead)
     resting = agent.status is AgentStatus.IDLE and not row.tree.counts.waiting_of[agent.id]
-    return Cell(agent.name, "muted" if resting else "", row.line.lead)
+    return Cell(row.line.name, "muted" if resting else "", row.line.lead)
 
 
 def _tag_cell(row: MemberRow) -> Cell:
@@ -395,7 +396,7 @@ def _add_branch(build: _TreeBuilder, supervisor: Supervisor, leads: tuple[str, s
         if (lower := state.supervisors.get(member)) is not None:
             _add_branch(build, lower, (lead, below + ("  " if last else "│ ")))
         else:
-            lines[member] = _Line(lead, state.agents[member].name)
+            lines[member] = _Line(lead, name_with_role(state, state.agents[member]))
     if folded:
         lines[f"fold:{supervisor.id}"] = _Line(end, "", folded)
 

@@ -10,6 +10,7 @@ from dashboard.views.facts.member_states import bar_of_kinds
 from dashboard.views.facts.supervisor import urgent_words
 from dashboard.views.measures.digest import make_digest
 from dashboard.views.network import MAX_IDLE_SHOWN, Folding, Measures, network
+from dashboard.views.timeline.rows import rows_of
 from engine.core.activities import ACTIVITY_KINDS, ActivityKind
 from engine.core.commands import SupervisorSpec
 from engine.core.signals import PersonAsked
@@ -97,3 +98,16 @@ def test_as_many_urgent_states_are_said_as_there_is_room_for() -> None:
     assert urgent_words(kinds, 21) == ("⚑ 1 waits for you ⋯ 2", "attention")
     assert urgent_words(kinds, 16) == ("⚑ 1 ⋯ 2", "attention")
     assert urgent_words(Counter({"idle": 5}), 40) is None
+
+
+def test_a_folded_team_has_one_lane_with_the_share_of_its_members_at_work() -> None:
+    work = teams(3, 4)
+    state = work.state
+    team_id = next(supervisor_id for supervisor_id in state.supervisors if state.supervisors[supervisor_id].parent_id)
+    whole = rows_of(state, (), names=str, needle="", available=50)
+    folded = rows_of(state, (), names=str, needle="", available=50, folded={team_id})
+
+    assert len(whole) == len(folded) + 4
+    row = next(row for row in folded if row.id == team_id)
+    assert (row.name, row.is_folded, len(row.members)) == ("+team-0", True, 4)
+    assert rows_of(state, (), names=str, needle="a-0", available=50, folded={team_id})[-1].name.startswith("a-0")

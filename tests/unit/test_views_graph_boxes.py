@@ -4,9 +4,13 @@ import re
 
 import pytest
 
-from dashboard.views.graph import draw_graph
+from dashboard.views.graph import draw_graph, graph_of
 from dashboard.views.graph.model import Edge, Graph, Node
+from dashboard.views.graph.nodes import Sight
+from dashboard.views.measures.digest import make_digest
 from tests.pilot.scene import NOW_MS
+from tests.pilot.talking import talking
+from tests.story import attempt
 
 
 @pytest.mark.parametrize("width", [96, 104, 112, 120, 140, 170])
@@ -25,3 +29,20 @@ def test_a_figure_is_never_cut_and_a_name_is_before_it(width: int, height: int, 
 
     assert not re.search(r"[\d,/]…", drawn.replace("file-", ""))
     assert told == 8 or not found.fits or height == 3  # in a border it leaves its room to the meter
+
+
+def test_the_graph_of_a_small_run_keeps_finished_members_with_their_last_words_tokens_and_cost() -> None:
+    work, live = talking()
+    work.succeed(attempt(work, "scout"), "Three sources: tides.org, sea.net and moon.info")
+    work.succeed(attempt(work, "writer"), "Two pages")
+    work.now_ms += 60_000
+    sight = Sight(state=work.state, counts=make_digest(work.state), now_ms=work.now_ms, live=live)
+
+    assert len(graph_of(sight, "").nodes) == 3
+    graph = graph_of(sight, "", lines=30)
+    assert [node.name for node in graph.nodes] == ["chief (lead)", "scout", "seeker", "writer"]
+    found = draw_graph(graph, width=118, height=30, now_ms=work.now_ms)
+    drawn = "\n".join("".join(span.text for span in line.spans) for line in found.lines)
+    assert found.fits
+    for text in ("Three sources: tides.org, sea.net and", "⚙ search", "843 tok  $0.0011", "Two pages"):
+        assert text in drawn

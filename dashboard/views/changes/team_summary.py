@@ -14,6 +14,7 @@ from dashboard.views.measures.progress import share_of
 from dashboard.views.network import mode_glyph
 from dashboard.views.words.amounts import count, is_known, money, pluralize
 from dashboard.views.words.glyphs import ACTIVITY, Mark, run_mark, task_mark
+from dashboard.views.words.roles import name_with_role
 from engine.core.activities import Activities
 from engine.core.queries.team.tree import agents_in
 from engine.core.state import State, Supervisor
@@ -63,9 +64,9 @@ def _members(state: State, supervisor: Supervisor, depth: int, activities: Activ
     """Yield a supervisor and its members, agents first, each with its current work."""
     yield _member(f"{'  ' * depth}{mode_glyph(supervisor.mode)} ", supervisor.name, "strong", supervisor.mode, "muted")
     for agent in agents_in(state, supervisor):
-        activity = activities.of_agent(agent)
+        activity, name = activities.of_agent(agent), name_with_role(state, agent)
         mark = ACTIVITY[activity.kind]
-        yield _member(f"{'  ' * depth}  {mark.glyph} ", agent.name, mark.tone, activity.words or mark.word, "")
+        yield _member(f"{'  ' * depth}  {mark.glyph} ", name, mark.tone, activity.words or mark.word, "")
     for team in (state.supervisors[member_id] for member_id in supervisor.members if member_id in state.supervisors):
         yield from _members(state, team, depth + 1, activities)
 

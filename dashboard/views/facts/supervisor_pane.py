@@ -17,6 +17,7 @@ from dashboard.views.facts.supervisor import now_of_supervisor, state_of_supervi
 from dashboard.views.measures.progress import Progress, time_to_go
 from dashboard.views.words.amounts import ago
 from dashboard.views.words.keyed import fill_keys
+from dashboard.views.words.roles import name_with_role
 from engine.core.queries.team.tree import agents_of, lineage_of
 from engine.core.state import State, Supervisor, TaskStatus
 
@@ -152,7 +153,8 @@ def member_lines(data: PaneData, supervisor: Supervisor, room: int, max_members:
     }
     figures, queue = max(7, len(f"{most_done:,}")), max(6, *map(len, waits.values()), 0)
     left = room - 1 - figures - queue - 4  # the sign, the figures, and the blanks between
-    longest = max(map(cell_len, (*(agent.name for agent in agents), *(team.name for team in teams))), default=8)
+    names = (*(name_with_role(state, agent) for agent in agents), *(team.name for team in teams))
+    longest = max(map(cell_len, names), default=8)
     bar = MIN_BAR_WIDTH if left >= MIN_BAR_WIDTH + MIN_NAME_WIDTH else 0
     name = max(1, min(longest, room // 2, left - bar) if bar else min(longest, left + 1))
     bar = min(24, left - name) if bar else 0
@@ -176,7 +178,7 @@ def _member_mark(state: State, member_id: str, data: PaneData) -> tuple[str, str
     agent = state.agents.get(member_id)
     if agent is not None:
         now = state_of_agent(agent, data.counts)
-        return agent.name, now.text[:1], now.tone
+        return name_with_role(state, agent), now.text[:1], now.tone
     team = state.supervisors[member_id]
     now = state_of_supervisor(team, data.counts)
     return team.name, now.text[:1], now.tone

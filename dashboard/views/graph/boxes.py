@@ -1,4 +1,4 @@
-"""Boxes of nodes in five sizes, by their rows: 6, 4, 3, 2 and 1."""
+"""Boxes of nodes in six sizes, by their rows: 9, 6, 4, 3, 2 and 1."""
 
 from rich.cells import cell_len
 
@@ -6,13 +6,18 @@ from dashboard.views.drawing.canvas import HEAVY, LIGHT, Canvas
 from dashboard.views.drawing.graph_layout import MAX_BARE_ROWS
 from dashboard.views.drawing.lines import Span, cell_width, cut, cut_name, cut_path, fit_spans
 from dashboard.views.drawing.plots import meter, spark
+from dashboard.views.drawing.sections import wrap_end
 from dashboard.views.graph.model import Node
 
-SIZES = (6, 4, 3, 2, 1)
+SIZES = (9, 6, 4, 3, 2, 1)
+TALKING = 9
+"""Rows of a box with the last words, the tokens and the cost of its agent."""
+TALL = 6
 TALL_BOX_MIN_COLUMNS = 150
-"""Minimum columns for the tallest boxes."""
-MIN_WIDTH, BARE_MIN_WIDTH, MAX_WIDTH = 10, 8, 34
-_GAPS = {6: 0, 4: 0, 3: 0, 2: 1, 1: 0}
+"""Minimum columns for tall boxes."""
+MIN_WIDTH, BARE_MIN_WIDTH, MAX_WIDTH, TALKING_WIDTH = 10, 8, 34, 44
+MAX_WORDS_LINES = 3
+_GAPS = {9: 0, 6: 0, 4: 0, 3: 0, 2: 1, 1: 0}
 _MIN_METER_WIDTH = 3
 """Cells of the shortest meter."""
 _BORDERS = {"busy": "busy-before", "done": "heat-3", "waiting": "heat-1", "idle": "line", "stopped": "line"}
@@ -42,9 +47,12 @@ def natural_width(node: Node, size: int) -> int:
         )
     else:
         row = cell_len(_figure(node, size)) + (_MIN_METER_WIDTH + 1 if node.share is not None else 0)
-        top = 2 + name + (2 + took if took and size == 6 else 0)
-        width = 4 + max(top, row, min(24, cell_len(node.now[:76])) if size == 6 else 0)
-    return max(MIN_WIDTH if size > MAX_BARE_ROWS else BARE_MIN_WIDTH, min(MAX_WIDTH, width))
+        top = 2 + name + (2 + took if took and size >= TALL else 0)
+        widest = {TALKING: TALKING_WIDTH - 4, TALL: 24}.get(size, 0)
+        texts = (node.now[:76], node.words[:76], node.spent) if size == TALKING else (node.now[:76],)
+        width = 4 + max(top, row, *(min(widest, cell_len(text)) for text in texts))
+    max_width = TALKING_WIDTH if size == TALKING else MAX_WIDTH
+    return max(MIN_WIDTH if size > MAX_BARE_ROWS else BARE_MIN_WIDTH, min(max_width, width))
 
 
 def figure_width(node: Node, size: int) -> int:
@@ -113,12 +121,19 @@ def _rows(node: Node, inner: int, height: int) -> list[list[Span]]:
     )
     tone = "busy-before" if node.is_awake else "idle"
     sparkline = [] if node.shares is None else [Span(spark(node.shares(2 * inner), inner, full_value=1.0), tone)]
-    return [name, now, progress, sparkline] if now else [name, progress, [], sparkline]
+    if height < TALKING:
+        return [name, now, progress, sparkline] if now else [name, progress, [], sparkline]
+    words = [[Span(piece, "muted")] for piece in wrap_end(node.words, inner, MAX_WORDS_LINES)]
+    spent = [Span(node.spent, "" if node.is_awake else "muted")]
+    rows = [name, now, *words, progress, sparkline, spent if node.spent != node.figure else []]
+    return [row for row in rows if row and "".join(span.text for span in row).strip()]
 
 
 def _figure(node: Node, height: int) -> str:
     """Return the text beside the meter; the largest box has the time beside the name."""
-    return node.figure or (node.took if height < SIZES[0] else "")
+    if height == TALKING and node.figure and node.spent.startswith(node.figure):
+        return ""  # it has a line of its own
+    return node.figure or (node.took if height < TALL else "")
 
 
 def _progress_spans(node: Node, max_width: int, height: int) -> list[Span]:
@@ -184,4 +199,4 @@ def _draw_bare(
     spans = [*name, badge, Span(" " * max(0, blank)), Span(right, "muted")]
     canvas.spans(x + 2, y, fit_spans(spans, inner), ground)
     if height == MAX_BARE_ROWS:
-        canvas.spans(x + 4, y + 1, fit_spans(_progress_spans(node, inner - 2, SIZES[0]), inner - 2), ground)
+        canvas.spans(x + 4, y + 1, fit_spans(_progress_spans(node, inner - 2, TALL), inner - 2), ground)

@@ -42,6 +42,10 @@ class Node(NamedTuple):
     """Text in its border, such as `◆g2`."""
     shares: Callable[[int], Sequence[float]] | None = None
     """Returns the busy shares of an agent for a number of samples, the newest last."""
+    words: str = ""
+    """What it says or calls now, or said last."""
+    spent: str = ""
+    """Its tokens and cost."""
     is_awake: bool = True
     """False for resting, planned and ended nodes."""
     is_group: bool = False

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from dashboard.clean import clean
 from dashboard.views.facts.agent import MIN_SHOWN_MS, swap_mark
 from dashboard.views.facts.now import now_of_agent
+from dashboard.views.facts.steps import calls_of
 from dashboard.views.facts.supervisor import supervisor_mark
 from dashboard.views.facts.task import describe_progress, share_of_attempt
 from dashboard.views.graph.model import Node
@@ -13,8 +14,11 @@ from dashboard.views.measures.activity import SLOTS_PER_SAMPLE, Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.usage import is_metered
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.amounts import duration, elapsed, median
+from dashboard.views.words.amounts import duration, elapsed, median, money
 from dashboard.views.words.glyphs import ACTIVITY, TASK, task_mark
+from dashboard.views.words.names import value_text
+from dashboard.views.words.roles import name_with_role
+from engine.core.records.values import Usage
 from engine.core.state import Agent, AgentStatus, State, Supervisor, Task, TaskStatus
 
 IDLE_PREFIX = "idle:"
@@ -65,6 +69,8 @@ class Share:
     waiting: int = 0
     title: str = ""
     """Title of a running task."""
+    last_id: str = ""
+    """Id of its newest task."""
 
 
 def work_node(sight: Sight, task: Task) -> Node:
@@ -77,7 +83,7 @@ def work_node(sight: Sight, task: Task) -> Node:
     progress_text = describe_progress(sight.live, task.id)
     return Node(
         id=task.id,
-        name=clean(task.title[:_MAX_TITLE_CHARACTERS]) if task.kind != "join" else "join",
+        name=_work_name(state, task, member),
         glyph=mark.glyph,
         tone=mark.tone,
         opens=("task", task.id),
@@ -89,9 +95,19 @@ def work_node(sight: Sight, task: Task) -> Node:
         share=ended_count / total if total and is_begun else _share(sight, task),
         badge="" if member is None else swap_mark(member, sight.activity, sight.now_ms),
         shares=None if member is None else _shares(sight, member),
+        words=_last_words(sight, task),
+        spent=_spent(state, task.usage),
         is_awake=task.status in _AWAKE or mark.tone == "attention",
         is_group=task.kind == "group",
     )
+
+
+def _work_name(state: State, task: Task, member: Agent | None) -> str:
+    if task.kind == "join":
+        return "join"
+    if member is not None and task.title == member.name:
+        return clean(name_with_role(state, member))
+    return clean(task.title[:_MAX_TITLE_CHARACTERS])
 
 
 def _count_work(state: State, task: Task) -> tuple[int, int]:
@@ -154,6 +170,30 @@ def _tokens(usage: object) -> str:
     return f"{amount:,} tok" if amount else ""
 
 
+def _spent(state: State, usage: Usage | None) -> str:
+    """Return tokens and cost; empty if there are none."""
+    if usage is None or not is_metered(state):
+        return ""
+    return "  ".join(part for part in (_tokens(usage), money(usage) if usage.cost_usd else "") if part)
+
+
+def _latest_task(sight: Sight, agent: Agent, share: Share) -> Task | None:
+    """Return the current task of an agent, else the last one that it was given by its lead."""
+    current_ids = [*agent.running, *agent.parked]
+    return sight.state.tasks.get(current_ids[-1] if current_ids else share.last_id)
+
+
+def _last_words(sight: Sight, task: Task | None) -> str:
+    """Return what is called or written in a task now, or its error or output."""
+    if task is None or task.kind != "agent":
+        return ""
+    if not task.ended:
+        calls = [f"⚙ {name} {arguments}" for name, arguments, _ in calls_of(sight.live, task.id)]
+        text = sight.live.get(f"output:{task.id}") or sight.live.get(f"thought:{task.id}") or ""
+        return clean(" ".join(" ".join([*calls, text[-_MAX_TITLE_CHARACTERS:]]).split()))
+    return clean(f"✕ {task.error}" if task.error else value_text(task.output, "")[:_MAX_TITLE_CHARACTERS])
+
+
 def _share(sight: Sight, task: Task) -> float | None:
     if task.status is TaskStatus.DONE:
         return 1.0
@@ -173,7 +213,7 @@ def member_node(sight: Sight, agent: Agent, share: Share, *, an_id: str = "") ->
     spent = _tokens(agent.usage) if is_metered(state) else ""
     return Node(
         id=an_id or agent.id,
-        name=clean(agent.name),
+        name=clean(name_with_role(state, agent)),
         glyph=mark.glyph,
         tone=mark.tone,
         opens=("agent", agent.id),
@@ -188,6 +228,8 @@ def member_node(sight: Sight, agent: Agent, share: Share, *, an_id: str = "") ->
         share=_member_share(sight, agent, share, waiting),
         badge=swap_mark(agent, sight.activity, sight.now_ms),
         shares=_shares(sight, agent),
+        words=_last_words(sight, _latest_task(sight, agent, share)),
+        spent=_spent(state, agent.usage),
         is_awake=lively or mark.tone not in ("idle", "stopped", "paused"),
     )
 

@@ -187,7 +187,7 @@ def _add_workers(building: _GraphBuilder, lead: str, children: Iterable[str]) ->
         node_id, share, flow = work
         _count(share, task)
         flow.add(began_ms(task), now_ms)
-        if task.children and not task.ended:
+        if task.children and (sight.idle or not task.ended):
             _add_workers(building, node_id, task.children)
     for key, waiting in shared.items():
         queue = state.queues.get(key)
@@ -237,7 +237,7 @@ def _merge_into_teams(
 
 
 def _count(share: Share, task: Task) -> None:
-    share.task_count += 1
+    share.task_count, share.last_id = share.task_count + 1, task.id
     if task.ended:
         share.ended_count += 1
         share.failed += task.status is TaskStatus.FAILED

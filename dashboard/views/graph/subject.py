@@ -1,6 +1,7 @@
 """Chooses the graph to draw: of a run, of the team, or of one supervisor."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from dashboard.views.graph.model import Graph
 from dashboard.views.graph.nodes import Sight
@@ -9,12 +10,24 @@ from dashboard.views.graph.team import hand_overs, is_crowded, team_graph
 from engine.core.state import Run, State
 
 TEAM = "team"
+MAX_KEPT_TASKS, MAX_KEPT_LAYERS, KEPT_NODE_LINES = 100, 5, 4
+"""Tasks and layers of a run whose finished members stay in its graph, and the lines that each node then has."""
 
 
 def run_to_show(state: State) -> Run | None:
     """Return the default run: the newest one at work, else the newest one."""
     newest = list(reversed(state.runs.values()))
     return next((run for run in newest if run.running), newest[0] if newest else None)
+
+
+def _whole_graph(sight: Sight, run: Run, opened: str | None, lines: int) -> Graph | None:
+    """Return the graph of a small run with the members that have finished; None if its boxes would be small."""
+    if len(run.tasks) > MAX_KEPT_TASKS:
+        return None
+    graph = run_graph(replace(sight, idle=True), run, opened=opened)
+    layers = graph.layering().layers if graph.nodes else []
+    fits = len(layers) <= MAX_KEPT_LAYERS and max(map(len, layers), default=0) * KEPT_NODE_LINES <= lines
+    return graph if fits else None
 
 
 def graph_of(
@@ -38,6 +51,8 @@ def graph_of(
     state = sight.state
     run = state.runs.get(subject) if subject else run_to_show(state)
     if run is not None:
+        if lines and not folded and (whole := _whole_graph(sight, run, opened, lines)) is not None:
+            return whole
         folded = folded or (bool(lines) and is_crowded(sight, run.supervisor_id, lines))
         return run_graph(sight, run, opened=opened, folded=folded)
     if (summary := state.summary(subject)) is not None:

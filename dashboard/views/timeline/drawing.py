@@ -230,6 +230,8 @@ def _supervisor_spans(lanes: Lanes, row: LaneRow, axis: Axis) -> list[Span]:
         if not left:
             break
     idle, asked = set(left), _asked_columns(lanes, [row.id, *row.members], axis)
+    shares = _team_shares(member_lanes, lanes, row, axis) if row.is_folded else {}
+    newest = len(axis.columns) - BRIGHT_COLUMNS
     return [
         Span(ASKS_LINE, "attention")
         if x in asked
@@ -237,9 +239,22 @@ def _supervisor_spans(lanes: Lanes, row: LaneRow, axis: Axis) -> list[Span]:
         if column.folded_ms
         else _EMPTY
         if x in idle
+        else Span(bar(shares[x], max_level=7), "busy" if x >= newest else "busy-before")
+        if x in shares
         else Span("─", "guide")
         for x, column in enumerate(axis.columns)
     ]
+
+
+def _team_shares(member_lanes: Sequence[Lane], lanes: Lanes, row: LaneRow, axis: Axis) -> dict[int, float]:
+    """Return by column the share of its members' time in which a folded team was at work."""
+    sums = [0] * len(axis.columns)
+    for lane in member_lanes:
+        for x, busy_ms in enumerate(column_sums(lane.busy, lanes, axis)):
+            sums[x] += busy_ms
+    each = max(1, len(row.members))
+    columns = enumerate(axis.columns)
+    return {x: min(1.0, sums[x] / max(1, (column.end - column.begin) * each)) for x, column in columns if sums[x]}
 
 
 def _put_marks(lanes: Lanes, row: LaneRow, axis: Axis, cells: list[Span]) -> None:

@@ -1,9 +1,10 @@
 """The rows of a timeline: supervisors with their members below them, then agents that have left the team."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Set
 from typing import NamedTuple
 
 from dashboard.views.drawing.rows import matches
+from dashboard.views.words.roles import name_with_role
 from engine.core.state import State, Supervisor
 
 
@@ -15,17 +16,27 @@ class LaneRow(NamedTuple):
     depth: int
     members: tuple[str, ...] = ()
     """All agents below a supervisor; empty for an agent."""
+    is_folded: bool = False
+    """Whether the members of a supervisor share its lane."""
 
 
 def rows_of(
-    state: State, worked: Collection[str], *, names: Callable[[str], str], needle: str, available: int
+    state: State,
+    worked: Collection[str],
+    *,
+    names: Callable[[str], str],
+    needle: str,
+    available: int,
+    folded: Set[str] = frozenset(),
 ) -> list[LaneRow]:
     """Return the rows in declared order.
 
     Args:
         worked: Agents that have been at work; if not all rows fit, only those have one.
         names: Returns the name of an id, also of an agent that has left.
+        needle: The filter; with one, no team is folded.
         available: Available lines.
+        folded: Supervisors whose members share their lane.
     """
     crowded = len(state.agents) + len(state.supervisors) > available
     out: list[LaneRow] = []
@@ -41,7 +52,11 @@ def rows_of(
 
     def add(supervisor: Supervisor, inner_needle: str) -> None:
         place = len(out)
-        out.append(LaneRow(supervisor.id, supervisor.name, 0, list_agents_below(supervisor)))
+        is_folded = not needle and supervisor.id in folded
+        name = f"+{supervisor.name}" if is_folded else supervisor.name
+        out.append(LaneRow(supervisor.id, name, 0, list_agents_below(supervisor), is_folded))
+        if is_folded:
+            return
         inner_needle = "" if matches(inner_needle, supervisor.name, supervisor=supervisor.name) else inner_needle
         lower = []
         for member in supervisor.members:
@@ -49,7 +64,7 @@ def rows_of(
                 if (not crowded or member in worked) and _matches_row(
                     inner_needle, agent.name, supervisor.name, agent.status.value
                 ):
-                    out.append(LaneRow(agent.id, agent.name, 1))
+                    out.append(LaneRow(agent.id, name_with_role(state, agent), 1))
             elif (child := state.supervisors.get(member)) is not None:
                 lower.append(child)
         for child in lower:
