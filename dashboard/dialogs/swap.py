@@ -58,6 +58,9 @@ class SpecDialog(Dialog):
 
     def begin(self) -> None:
         self.generations = {agent.id: agent.generation for agent in self.agents()}
+        activities = self.deck.view.counts.activities
+        if self._initial_mode is None and any(activities.of_agent(agent).kind == "stuck" for agent in self.agents()):
+            self._initial_mode = "migrate"  # what is stuck never drains
 
     @property
     def mode(self) -> str:
@@ -130,10 +133,8 @@ class SwapDialog(SpecDialog):
         named = self._choice in others
         self._unfolded = self._unfolded or named
         spec_names = likely + (others if self._unfolded else [])
-        models = self._model_choices(agents)
-        about = "spec   " if models else ""
-        specs = [Choice(name, name, about + candidate_line(state, agents, name)) for name in spec_names]
-        offered = [*models, *specs]
+        specs = [Choice(name, name, candidate_line(state, agents, name)) for name in spec_names]
+        offered = [*self._model_choices(agents), *specs]
         if self._of_file is not None:
             offered.insert(0, Choice(_FILE, self._of_file.name, f"from {self._choice}"))
         if others and not self._unfolded:

@@ -1,5 +1,6 @@
 """Swaps and the ways back from them, by keys: what is offered, what is said before, what is sent."""
 
+import json
 import subprocess
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ from tests.patience import PATIENCE_S
 from tests.pilot.engines import until
 from tests.pilot.hand import opened
 from tests.pilot.trouble import trouble
-from tests.story import refused
+from tests.story import member, refused, submitted
 from tests.world import World, agent, team_world
 
 pytestmark = pytest.mark.anyio
@@ -86,8 +87,8 @@ async def test_a_model_is_swapped_with_four_keys_from_one_list_with_the_specs(tm
         await hand.press("h", "down", "up")
         choices = hand.dialog.query_one(Choices)
         shown = [choices.render_line(y).text.strip() for y in range(choices.size.height)]
-        assert shown[0].endswith("slow  model  $12.50/M in  $60.00/M out  200k context  p50 –  – ok")
-        assert shown[1] == "own   model       –/M in       –/M out     – context  p50 –  – ok"
+        assert shown[0].endswith("slow  in $12.50  out $60.00 /M  p50 –  – ok  200k context")
+        assert shown[1] == "own        in –       out – /M  p50 –  – ok     – context"
         assert len(shown) == 3
         assert "- model" in hand.told("changes")
         assert "quarterdeck swap critic --model slow --mode drain" in hand.told("shell")
@@ -95,14 +96,30 @@ async def test_a_model_is_swapped_with_four_keys_from_one_list_with_the_specs(tm
         assert hand.ordered == SwapAgent(agent="@a1", model="slow", generation=1)
 
 
+@pytest.mark.parametrize(("line", "mode"), [("swap critic", "migrate"), ("swap critic --mode abort", "abort")])
+async def test_what_is_stuck_is_taken_from_its_attempt_unless_another_mode_is_typed(
+    tmp_path: Path, line: str, mode: str
+) -> None:
+    work = crew_of_models()
+    submitted(work)
+    (task_id,) = member(work, "critic").running
+    async with opened(tmp_path, work=work) as hand:
+        hand.app.feed.live = {f"pulse:{task_id}": json.dumps({"chunk_ms": work.now_ms + 1})}
+        hand.clock[0] += 600_000
+        await hand.app._tick()
+        assert hand.app.view.counts.activities.of_agent(member(work, "critic")).kind == "stuck"
+        await hand.press("colon", *line, "enter")
+        assert hand.dialog.query_one(Radio).chosen == mode
+
+
 @pytest.mark.parametrize(
     ("line", "about", "problem"),
     [
         ("swap critic model=turbox", "not known here", "would be refused: no model 'turbox' in the file; known: fast,"),
         ("swap critic --model openai/gpt-foo --mode migrate", "not known here", ""),
-        ("swap critic model=openai/gpt-4o", "/M in", ""),
-        ("swap critic model=fast", "/M in", "would be refused: critic has this model already (g1); nothing to swap"),
-        ("swap ada model=fast", "/M in", "would be refused: no model plays ada (function); swap it for a spec"),
+        ("swap critic model=openai/gpt-4o", "/M", ""),
+        ("swap critic model=fast", "/M", "would be refused: critic has this model already (g1); nothing to swap"),
+        ("swap ada model=fast", "/M", "would be refused: no model plays ada (function); swap it for a spec"),
     ],
 )
 async def test_a_model_that_is_typed_is_looked_up_before_it_is_sent(

@@ -13,33 +13,27 @@ UNLISTED = "not known here: neither the team nor the price table of litellm has 
 
 
 def model_lines(state: State, models: Mapping[str, ModelFacts | None]) -> dict[str, str]:
-    """Describe models, aligned: price of a million tokens, tokens of context, and calls of the last hour.
+    """Describe models, aligned: price of a million tokens, calls of the last hour, and tokens of context.
 
     None are the facts of a model that is not listed.
     """
     rows = {
-        name: (*_cells(facts), *_record(model_figures(state, name).last_1h))
-        for name, facts in models.items()
-        if facts is not None
+        name: _cells(facts, model_figures(state, name).last_1h) for name, facts in models.items() if facts is not None
     }
     widths = [max(map(len, column)) for column in zip(*rows.values(), strict=True)]
-    return {
-        name: "model  " + ("  ".join(map(str.rjust, rows[name], widths)) if name in rows else UNLISTED)
-        for name in models
-    }
+    return {name: "  ".join(map(str.rjust, rows[name], widths)) if name in rows else UNLISTED for name in models}
 
 
-def _cells(facts: ModelFacts) -> tuple[str, ...]:
-    price = facts.price
+def _cells(facts: ModelFacts, figures: RecentFigures) -> tuple[str, ...]:
+    price, outcomes = facts.price, figures.done + figures.failed
     prices = (UNKNOWN, UNKNOWN) if price is None else (_dollars(price.in_usd), _dollars(price.out_usd))
-    context = UNKNOWN if facts.context_tokens is None else _thousands(facts.context_tokens)
-    return f"{prices[0]}/M in", f"{prices[1]}/M out", f"{context} context"
-
-
-def _record(figures: RecentFigures) -> tuple[str, str]:
-    outcomes = figures.done + figures.failed
-    p50_ms = None if math.isnan(figures.p50_ms) else figures.p50_ms
-    return f"p50 {duration(p50_ms)}", f"{figures.done:,} of {outcomes:,} ok" if outcomes else f"{UNKNOWN} ok"
+    return (
+        f"in {prices[0]}",
+        f"out {prices[1]} /M",
+        f"p50 {UNKNOWN if math.isnan(figures.p50_ms) else duration(figures.p50_ms)}",
+        f"{figures.done:,} of {outcomes:,} ok" if outcomes else f"{UNKNOWN} ok",
+        f"{UNKNOWN if facts.context_tokens is None else _thousands(facts.context_tokens)} context",
+    )
 
 
 def _dollars(amount: Decimal | float | str) -> str:
