@@ -19,7 +19,8 @@ from dashboard.actions.action import (
 )
 from dashboard.actions.bulk import confirm_bulk
 from dashboard.user.typed_paths import expand_path
-from dashboard.views.changes.bulk import plan_cancel
+from dashboard.views.changes.bulk import plan_cancel, plan_removal
+from dashboard.views.changes.swaps import describe_work
 from dashboard.views.changes.targets import Target, receiver
 from dashboard.views.drawing.facts import to_cells
 from dashboard.views.drawing.rows import Cell, labelled_cell
@@ -39,8 +40,9 @@ from dashboard.views.words.parsers import (
 from dashboard.views.words.subcommands import Parameter, subcommand_of
 from engine.core import commands
 from engine.core.commands import Command
-from engine.core.errors import BadValue
+from engine.core.errors import BadValue, Refused
 from engine.core.queries.targets import find_member, id_target
+from engine.core.queries.work.reach import work_reached_by
 from engine.core.records.records import JsonValue
 from engine.core.specs.options import AGEING_S, BALANCES
 from engine.core.state import State
@@ -187,10 +189,34 @@ def _cancel(screen: ActionScreen, line: CommandLine) -> None:
         confirm_bulk(screen, plan_cancel(screen.state, marked))
         return
     target = require_target(screen, line.word())
-    if target is not None and target.kind in ("agent", "supervisor"):
-        _remove_member(screen, target)
-    elif target is not None:
+    if target is None:
+        return
+    # The key offers to remove a member too; the word cancels work, as in a shell.
+    if line.word() is None and target.kind in ("agent", "supervisor"):
+        agent = screen.state.agents.get(target.id)
+        _remove_member(screen, target, offers_stop=agent is not None and bool(agent.running or agent.parked))
+    elif target.kind in ("agent", "supervisor"):
+        _cancel_work_of(screen, target)
+    else:
         _cancel_work(screen, target)
+
+
+def _cancel_work_of(screen: ActionScreen, target: Target) -> None:
+    try:
+        work_reached_by(screen.state, target.reference)
+    except Refused as refusal:
+        screen.deck.messages.warn(f"{refusal.reason}; :remove {target.name} removes it from the team")
+        return
+    question, command = f"Cancel the work of {target.title}", commands.Cancel(target=target.reference)
+    consequences = partial(_describe_stopped_work, target.id)
+    show_dialog(screen, dialogs.dialog.ConfirmCancel(question, consequences, "Cancel its work", command))
+
+
+def _describe_stopped_work(agent_id: str, state: State) -> Sequence[str]:
+    agent = state.agents.get(agent_id)
+    if agent is None:
+        return ()
+    return describe_work(agent, state), "Its tasks end at their next step; it stays in the team. Finished work is kept."
 
 
 def _cancel_work(screen: ActionScreen, target: Target) -> None:
@@ -222,7 +248,7 @@ def _describe_stopped(target_id: str, state: State) -> Sequence[str]:
 def _remove(screen: ActionScreen, line: CommandLine) -> None:
     if line.word() is None and (marked := screen.marked_keys()):
         members = [key for key in marked if key in screen.state.agents or key in screen.state.supervisors]
-        confirm_bulk(screen, plan_cancel(screen.state, members))
+        confirm_bulk(screen, plan_removal(screen.state, members))
         return
     target = require_target(screen, line.word(), find_member)
     if target is None:
@@ -233,9 +259,9 @@ def _remove(screen: ActionScreen, line: CommandLine) -> None:
         screen.deck.messages.warn(f"{target.label} is not a member of the team; ctrl+d cancels it")
 
 
-def _remove_member(screen: ActionScreen, target: Target) -> None:
+def _remove_member(screen: ActionScreen, target: Target, *, offers_stop: bool = False) -> None:
     if target.kind == "agent":
-        show_dialog(screen, dialogs.members.RemoveDialog(target.id))
+        show_dialog(screen, dialogs.members.RemoveDialog(target.id, offers_stop=offers_stop))
         return
     consequences = ("It can be removed only when it has no members.", "Its name becomes free; its events are kept.")
     command = commands.RemoveMember(target=target.reference)
@@ -319,6 +345,10 @@ def _add(screen: ActionScreen, line: CommandLine) -> None:
     screen.app.push_screen(dialogs.dialog.Confirm(title, lambda _: consequences, "Add and trust it", command), add)
 
 
+def _cancellable(state: State, before: str) -> list[str]:
+    return [*open_work(state, before), *agents(state, before)]
+
+
 TEAM_ACTIONS = (
     Action(
         name="move",
@@ -361,9 +391,9 @@ TEAM_ACTIONS = (
         run=_cancel,
         writes=True,
         for_marked=True,
-        targets=open_work,
-        arguments="[RUN|TASK]",
-        key_help="cancel a task or a run; remove an agent; asks first",
+        targets=_cancellable,
+        arguments="[RUN|TASK|AGENT]",
+        key_help="cancel a task, a run or what an agent is at; remove an agent; asks first",
         about="stop work at its next step",
     ),
     Action(

@@ -15,7 +15,7 @@ from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.shell_line import shell_line_to_send
 from dashboard.widgets.fields import Radio
-from engine.core.commands import Move, Reassign, RemoveMember
+from engine.core.commands import Cancel, Move, Reassign, RemoveMember
 from engine.core.queries.targets import find_agent, find_supervisor, id_target
 from engine.core.state import Task
 
@@ -24,6 +24,7 @@ MODES = (
     Choice("requeue", "requeue", "its attempts stop at their next step, its tasks go to others"),
     Choice("abort", "abort", "its attempts stop now, its tasks go to others"),
 )
+STOP = Choice("stop", "cancel its work", "its tasks end at their next step; it stays in the team")
 _WHEN = (
     Choice("step", "at its next step", "it continues there after its finished steps"),
     Choice("now", "now", "it is stopped where it is and continues there after its finished steps"),
@@ -31,19 +32,24 @@ _WHEN = (
 
 
 class RemoveDialog(ChoiceDialog):
-    """Ask how an agent leaves."""
+    """Ask how an agent leaves, or whether only its work is to end.
+
+    Args:
+        offers_stop: Offer to cancel its work first; for an agent at work.
+    """
 
     BUTTON_LABEL = "Remove"
 
-    def __init__(self, agent_id: str) -> None:
+    def __init__(self, agent_id: str, *, offers_stop: bool = False) -> None:
         super().__init__()
-        self._agent_id = agent_id
+        self._agent_id, self._offers_stop = agent_id, offers_stop
 
     def title_line(self) -> str:
-        return f"Remove agent {self.state.agents[self._agent_id].name}"
+        does = "Stop or remove" if self._offers_stop else "Remove"
+        return f"{does} agent {self.state.agents[self._agent_id].name}"
 
     def begin(self) -> None:
-        self.offer(MODES)
+        self.offer((STOP, *(_removal(mode) for mode in MODES)) if self._offers_stop else MODES)
         self.update_view(self.deck.view)
 
     def update_view(self, view: ViewState) -> None:
@@ -51,11 +57,18 @@ class RemoveDialog(ChoiceDialog):
         work = [Cell(describe_work(agent, state), "", "its work: ")] if agent is not None else []
         self.text_of("details").show_any(work)
         command = self.build_command()
+        self.set_button_label("Remove" if isinstance(command, RemoveMember) else "Cancel its work")
         self.rehearse(command, shell_line_to_send(state, command))
 
-    def build_command(self) -> RemoveMember:
+    def build_command(self) -> RemoveMember | Cancel:
+        if self.chosen == STOP.id:
+            return Cancel(target=id_target(self._agent_id))
         mode = cast(Literal["drain", "requeue", "abort"], self.chosen)
         return RemoveMember(target=id_target(self._agent_id), mode=mode)
+
+
+def _removal(mode: Choice) -> Choice:
+    return Choice(mode.id, f"remove: {mode.name}", mode.about)
 
 
 class MoveDialog(ChoiceDialog):

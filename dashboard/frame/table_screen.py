@@ -119,7 +119,9 @@ class TableScreen(Frame):
     SORTED: ClassVar[bool] = True
     """Whether rows can change places; their order is then held while the operator has the cursor on a row."""
 
-    MARKED: ClassVar[str] = "<swap:h> swaps them, <pause or resume:z> pauses or resumes, <cancel:ctrl+d> removes"
+    MARKED: ClassVar[str] = (
+        "<swap:h> swaps them, <pause or resume:z> pauses or resumes, <cancel:ctrl+d> stops or removes"
+    )
     """Sentence of the help about actions on marked rows."""
     OPENS: ClassVar[str] = ""
     """Kind of the page that a row opens, with the key of the row as id."""

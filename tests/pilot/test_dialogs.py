@@ -13,6 +13,7 @@ from dashboard.widgets.bar import Bar
 from engine.core.commands import Cancel, Command, RemoveMember
 from tests.pilot.engines import until
 from tests.pilot.hand import opened
+from tests.pilot.trouble import trouble
 
 pytestmark = pytest.mark.anyio
 
@@ -163,3 +164,28 @@ async def test_a_path_is_said_as_a_shell_reads_it(tmp_path: Path, monkeypatch: p
         assert "quarterdeck swap grapher --with 'home/my spec.yaml' --mode drain" in hand.told("shell")
         await hand.press("escape", *":fork ~/new.db", "enter")
         assert "quarterdeck fork home/new.db --at" in hand.told("would")
+
+
+async def test_an_agent_at_work_is_stopped_or_removed_and_its_work_is_offered_first(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        busy = next(one for one in hand.work.state.agents.values() if one.running and one.removing is None)
+        await hand.press("ctrl+p", *busy.name, "enter", "ctrl+d")
+        assert hand.dialog.title_line() == f"Stop or remove agent {busy.name}"
+        assert f"in a shell  quarterdeck cancel {busy.name}" in hand.told("would")
+        await hand.press("enter")
+        assert hand.app.orders == [Cancel(target=f"@{busy.id}")]
+        await hand.press("ctrl+d", "down", "enter")
+        assert hand.app.orders[1:] == [RemoveMember(target=f"@{busy.id}", mode="drain")]
+
+
+async def test_cancel_means_the_work_of_an_agent_and_never_its_removal(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        agents = hand.work.state.agents.values()
+        busy = next(one for one in agents if one.running and one.removing is None)
+        idle = next(one for one in agents if one.status == "idle")
+        await hand.press("colon", *f"cancel {busy.name}", "enter")
+        assert hand.dialog.title_line() == f"Cancel the work of agent {busy.name}"
+        await hand.press("enter")
+        assert hand.app.orders == [Cancel(target=f"@{busy.id}")]
+        await hand.press("colon", *f"cancel {idle.name}", "enter")
+        assert hand.said == f"{idle.name} is working on no task; :remove {idle.name} removes it from the team"

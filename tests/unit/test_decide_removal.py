@@ -1,5 +1,7 @@
 """An agent leaves: its work is drained, done by another, or ended now."""
 
+from typing import Literal
+
 from engine.core.commands import Cancel, Pause, RemoveMember, Resume, Submit, SupervisorSpec
 from engine.core.effects import StopAttempt
 from engine.core.records.values import Usage
@@ -241,3 +243,17 @@ def test_a_paused_agent_that_leaves_begins_none_of_its_own_work_until_it_is_resu
     world.succeed(attempt(world, "ada"))
 
     assert names(world) == ["bob"]
+
+
+def test_a_removal_says_what_becomes_of_the_work_that_waits() -> None:
+    def said(world: World, mode: Literal["drain", "requeue"]) -> str:
+        return str(only(world.order(RemoveMember(target="bob", mode=mode)), "command_applied").summary)
+
+    paused, alone = pair(), team_world(agent("ada"), agent("bob"))
+    submitted(alone)
+    paused.order(Pause(target="bob"))
+
+    assert said(pair(), "drain") == "removing bob (drain); 1 task of its own is done first"
+    assert said(pair(), "requeue") == "removing bob (requeue); 1 task of its own goes to others"
+    assert said(alone, "requeue") == "removing bob (requeue); 1 task of its own ends: nobody else can"
+    assert said(paused, "drain") == "removing bob (drain); 1 task of it will wait, as bob is paused: a person is asked"

@@ -79,21 +79,28 @@ def any_works(state: State, keys: Sequence[str]) -> bool:
 
 
 def plan_cancel(state: State, keys: Sequence[str]) -> Bulk:
-    """Plan to cancel work and remove members; an agent finishes its attempts first."""
+    """Plan to cancel work: of agents what they are at. Where only members at rest are marked, they are removed."""
     marked = targets_of(state, keys)
+    if all(target.kind in ("agent", "supervisor") and not _is_at_work(state, target.id) for target in marked):
+        return plan_removal(state, keys)
     ids = {target.id for target in marked}
     topmost = [target for target in marked if ids.isdisjoint(_ancestor_ids(state, target.id))]
-    members = [target for target in topmost if target.kind in ("agent", "supervisor")]
-    commands: list[Command] = [
-        RemoveMember(target=target.reference, mode="drain" if target.kind == "agent" else None)
-        if target in members
-        else Cancel(target=target.reference)
-        for target in topmost
+    commands = [Cancel(target=target.reference) for target in topmost]
+    return Bulk("Cancel", "cancelled", tuple(commands), _names(topmost), len(marked) - len(topmost))
+
+
+def _is_at_work(state: State, agent_id: str) -> bool:
+    agent = state.agents.get(agent_id)
+    return agent is not None and bool(agent.running or agent.parked)
+
+
+def plan_removal(state: State, keys: Sequence[str]) -> Bulk:
+    """Plan to remove members; an agent finishes its attempts first."""
+    members = [target for target in targets_of(state, keys) if target.kind in ("agent", "supervisor")]
+    commands = [
+        RemoveMember(target=target.reference, mode="drain" if target.kind == "agent" else None) for target in members
     ]
-    does, done = ("Cancel", "cancelled") if not members else ("Stop", "stopped")
-    if len(members) == len(topmost):
-        does, done = "Remove", "removed"
-    return Bulk(does, done, tuple(commands), _names(topmost), len(marked) - len(topmost))
+    return Bulk("Remove", "removed", tuple(commands), _names(members))
 
 
 def _ancestor_ids(state: State, task_id: str) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Decides on the removal of agents and supervisors, and on their work."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from engine.core.commands import RemoveMember
@@ -24,6 +24,7 @@ from engine.core.queries.targets import find_member
 from engine.core.queries.team.tree import lineage_of, subtree_of
 from engine.core.queries.work.placement import queue_takeovers, stand_ins
 from engine.core.queries.work.queues import is_for_named_members, own_queue
+from engine.core.queries.work.unserved import describe_lack, has_taker
 from engine.core.records.values import pluralize
 from engine.core.state import Agent, State, Supervisor, Task, TaskStatus
 
@@ -153,7 +154,35 @@ def remove_member(state: State, command: RemoveMember, ctx: DecisionContext) -> 
     scratch.take([AgentRemoving(agent_id=agent.id, mode=mode)])
     for task in waiting if mode != "drain" else ():
         scratch.take([_move_from(scratch.state, scratch.state.tasks[task.id], agent)])
-    return Decided(events=scratch.events, summary=f"removing {agent.name} ({mode})", result={"agent_id": agent.id})
+    left = _describe_left_work(scratch, agent.id, waiting)
+    return Decided(
+        events=scratch.events,
+        summary="; ".join([f"removing {agent.name} ({mode})", *left]),
+        result={"agent_id": agent.id},
+    )
+
+
+def _describe_left_work(scratch: Scratch, agent_id: str, waiting: Sequence[Task]) -> Iterator[str]:
+    """Yield what becomes of the work that waits for a leaving agent, in words."""
+    state = scratch.state
+    agent = state.agents[agent_id]
+    own, others = state.queues[own_queue(agent_id)], [state.queues[key] for key in agent.queues[2:]]
+    if agent.removing == "drain" and not has_taker(state, own):
+        held = len(waiting) + len(agent.running) + len(agent.parked)
+        if held:
+            why = describe_lack(state, own).partition(",")[0]
+            yield f"{pluralize(held, 'task')} of it will wait, as {why}: a person is asked"
+    elif agent.removing == "drain" and waiting:
+        yield f"{pluralize(len(waiting), 'task')} of its own {'is' if len(waiting) == 1 else 'are'} done first"
+    moved = [event for event in scratch.events if isinstance(event, TaskRequeued)]
+    lost = [event for event in scratch.events if isinstance(event, TaskFailed | TaskSkipped)]
+    if moved:
+        yield f"{pluralize(len(moved), 'task')} of its own {'goes' if len(moved) == 1 else 'go'} to others"
+    if lost:
+        yield f"{pluralize(len(lost), 'task')} of its own {'ends' if len(lost) == 1 else 'end'}: nobody else can"
+    unserved = sum(queue.ready for queue in others if not has_taker(state, queue))
+    if unserved:
+        yield f"{pluralize(unserved, 'task')} that it alone takes go to whoever else can, or a person is asked"
 
 
 def _remove_supervisor(state: State, supervisor: Supervisor) -> Decided:
