@@ -68,7 +68,8 @@ class StepTable:
         )
         if task is None or task.ended:
             return lines
-        return lines + live_lines(view.live, task.id, len(entries) + 1, width, now_ms=view.now_ms)
+        activity = view.counts.activities.of_task(task)
+        return lines + live_lines(view.live, task.id, len(entries) + 1, width, activity=activity, now_ms=view.now_ms)
 
 
 class PanelsScreen(Frame):

@@ -12,6 +12,7 @@ from dashboard.views.changes.targets import Target, target_of
 from dashboard.views.drawing.lines import BLANK, Line, Span, fit_height
 from dashboard.views.drawing.rows import Cell, Column
 from dashboard.views.event_log import Entry
+from dashboard.views.facts.now import silent_since_ms
 from dashboard.views.timeline import Lanes, Timeline, TimelineView, draw_timeline
 from dashboard.views.timeline.lanes import ENDS, KINDS
 from dashboard.views.timeline.moment import moment_lines
@@ -19,6 +20,7 @@ from dashboard.views.timeline.rows import LaneRow, rows_of
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import percent
 from dashboard.views.words.help import P50_MEANING
+from dashboard.views.words.news import silent_agents
 from dashboard.widgets.board import Board
 from store import Reader
 
@@ -157,6 +159,7 @@ class TimelineScreen(BoardScreen):
             lane=self._lane,
             unfolded=self._unfolded,
             busy_of=view.counts.busy_of,
+            silent_since=_silent_since(view, lanes),
             titles=_titles(view, lanes),
             shown_until=None if past_ms is None else lanes.position_at(past_ms),
         )
@@ -393,6 +396,12 @@ def _lane_text(drawing: Timeline) -> str:
     """Return the drawn text of the lane under the cursor."""
     line = next((line for line in drawing.lines if line.tone == "selected"), BLANK)
     return "".join(span.text for span in line.spans)[drawing.left :]
+
+
+def _silent_since(view: ViewState, lanes: Lanes) -> dict[str, int]:
+    """Return from which positions on agents have been silent."""
+    since_ms = {agent.id: silent_since_ms(agent, view.counts) for agent in silent_agents(view.state, view.counts)}
+    return {agent_id: lanes.position_at(at_ms) for agent_id, at_ms in since_ms.items() if at_ms is not None}
 
 
 def _titles(view: ViewState, lanes: Lanes) -> dict[str, str]:

@@ -27,7 +27,7 @@ from dashboard.views.drawing.rows import (
 from dashboard.views.drawing.sorting import Sorting, orders_of
 from dashboard.views.facts.agent import MIN_SHOWN_MS, SWAPPED_MS, state_of_agent, swap_mark
 from dashboard.views.facts.member_states import bar_of_kinds
-from dashboard.views.facts.now import now_of_agent
+from dashboard.views.facts.now import now_of_agent, silent_since_ms
 from dashboard.views.facts.supervisor import now_of_supervisor, state_of_supervisor, urgent_words
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
@@ -208,8 +208,11 @@ def _queue_cell(row: MemberRow) -> Cell:
 
 
 def _load_cell(row: MemberRow) -> Cell:
-    meters = row.tree.measures.meters
-    return Cell("", spans=meters.spans_of(row.member.id) if meters is not None else ())
+    meters, member = row.tree.measures.meters, row.member
+    if meters is None:
+        return EMPTY
+    silent_ms = silent_since_ms(member, row.tree.counts) if isinstance(member, Agent) else None
+    return Cell("", spans=meters.spans_of(member.id, silent_since_ms=silent_ms))
 
 
 def _time_cell(row: MemberRow) -> Cell:
@@ -338,7 +341,7 @@ def _columns(
 ) -> tuple[Column[MemberRow, agents.AgentRank], ...]:
     widest = max((len(line.lead) + len(line.name) for line in lines.values()), default=0)
     lane, width = measures.lane, measures.width
-    least = 16 if width < NARROW else 20  # not at the cost of the meter
+    least = 16 if width < NARROW else 25  # not at the cost of the meter
     share, gives = (
         max(MIN_NAME_WIDTH, width // 4),
         EXTRA_NAME_WIDTH if width < METER_MIN_WIDTH else least - MIN_NOW_WIDTH,

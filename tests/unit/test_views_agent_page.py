@@ -19,6 +19,7 @@ from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import make_digest
 from dashboard.views.words.amounts import duration
 from dashboard.views.words.names import JournalTexts, Names
+from engine.core.activities import CurrentActivity
 from engine.core.state import Task
 from tests.pilot.scene import NOW_MS, audit
 from tests.pilot.talking import HOSTILE, talking
@@ -46,7 +47,9 @@ def test_steps_name_calls_with_their_arguments_and_results_in_any_width(width: i
     task = task_of(work, "scout")
     steps = steps_among(entries(work), task.id)
     unfolded = {str(one.seq) for one in steps}
-    lines = step_lines(steps, width, unfolded=unfolded) + live_lines(live, task.id, 3, width, now_ms=NOW_MS)
+    lines = step_lines(steps, width, unfolded=unfolded) + live_lines(
+        live, task.id, 3, width, activity=CurrentActivity(kind="working"), now_ms=NOW_MS
+    )
 
     assert all(cell_width(line.spans) <= width for line in lines)
     assert [line.key for line in lines if line.key] == [*(str(one.seq) for one in steps), "live"]

@@ -29,6 +29,12 @@ def now_of_task(task: Task, counts: Digest, now_ms: int) -> Cell:
     return Cell("") if task.ended else now_cell(counts.activities.of_task(task), now_ms)
 
 
+def silent_since_ms(agent: Agent, counts: Digest) -> int | None:
+    """Return from when on an agent at work has been silent; None if it is not."""
+    activity = counts.activities.of_agent(agent) if agent.running else None
+    return activity.since_ms if activity is not None and activity.kind in ("silent", "stuck") else None
+
+
 def now_cell(activity: CurrentActivity, now_ms: int, *, width: int | None = None) -> Cell:
     """Return the words of an activity, and for how long or how much longer it goes on."""
     mark = ACTIVITY[activity.kind]
@@ -43,7 +49,7 @@ def now_cell(activity: CurrentActivity, now_ms: int, *, width: int | None = None
 
 def _without_state(words: str) -> str:
     """Return words beside a column that has the state: it says already that the agent waits, or is held."""
-    for start, brief in (("waits for ", "for "), ("held by ", ""), ("held: ", "")):
+    for start, brief in (("waits for ", "for "), ("held by ", ""), ("held: ", ""), ("asks: ", "")):
         if words.startswith(start):
             return brief + words.removeprefix(start)
     return words

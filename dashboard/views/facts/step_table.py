@@ -10,7 +10,9 @@ from dashboard.views.drawing.prose import paragraph, prose
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.steps import EMPTY_INPUTS, calls_in, calls_of
 from dashboard.views.words.amounts import duration, tokens
+from dashboard.views.words.glyphs import ACTIVITY
 from dashboard.views.words.names import readable
+from engine.core.activities import CurrentActivity
 from engine.core.events import ModelFailed, StepRecorded
 from engine.core.records.records import JsonValue
 from engine.core.records.values import as_text, preview
@@ -146,15 +148,21 @@ def _arguments(arguments: Any) -> str:
     return readable(arguments)
 
 
-def live_lines(live: Mapping[str, str], task_id: str, number: int, width: int, *, now_ms: int) -> list[Line]:
-    """Return current work as further steps: running tools, or a model that writes or thinks."""
+def live_lines(
+    live: Mapping[str, str], task_id: str, number: int, width: int, *, activity: CurrentActivity, now_ms: int
+) -> list[Line]:
+    """Return current work as further steps: running tools, or a model that writes or thinks, or is silent."""
     lines = []
+    mark = ACTIVITY[activity.kind]
+    is_silent = activity.kind in ("silent", "stuck")
     for at, (name, arguments, since_ms) in enumerate(calls_of(live, task_id)):
         right = (Span(f" {duration(max(0, now_ms - since_ms))}", "busy"),)
-        left = _step_spans(number + at, "●", "busy", name, "tool bold", arguments)
+        left = _step_spans(number + at, mark.glyph, mark.tone, name, "tool bold", arguments)
         lines.append(spread(left, right, width, key=f"{LIVE}:{at}"))
     for key, verb in (("output", "writes"), ("thought", "thinks")):
         if not lines and (text := live.get(f"{key}:{task_id}")):
-            right = (Span(f" {len(text):,} characters", "busy"),)
-            lines.append(spread(_step_spans(number, "●", "busy", "now", "strong", verb), right, width, key=LIVE))
+            right = (Span(f" {len(text):,} characters", mark.tone),)
+            said = activity.words if is_silent else verb
+            left = _step_spans(number, mark.glyph, mark.tone, "now", "strong", said)
+            lines.append(spread(left, right, width, key=LIVE))
     return lines

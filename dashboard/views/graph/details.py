@@ -24,6 +24,7 @@ from dashboard.views.facts.task import describe_progress, share_of_attempt, task
 from dashboard.views.graph.model import Graph, Node
 from dashboard.views.graph.nodes import IDLE_PREFIX, Sight
 from dashboard.views.words.amounts import duration, elapsed
+from dashboard.views.words.glyphs import task_mark
 from engine.core.state import Agent, State, Supervisor, Task
 
 HEIGHT = 6
@@ -90,10 +91,10 @@ def _attempt_line(sight: Sight, task: Task) -> Line:
     took = max(0, sight.now_ms - begun)
     share = share_of_attempt(sight.state, task, sight.live, now_ms=sight.now_ms, working=sight.counts.working)
     bar = meter(share, _METER) if share is not None else (Span(" " * _METER),)
-    parked = task.attempt is not None and task.attempt.parked
+    mark = task_mark(task, sight.counts.activities)
     progress_text = describe_progress(sight.live, task.id)
     return line(
-        Span("◔ " if parked else "● ", "waiting" if parked else "busy"),
+        Span(f"{mark.glyph} ", mark.tone),
         Span(pad(cut_path(task.title, _TITLE), _TITLE)),
         *bar,
         Span(pad(duration(took) if took < 1000 else elapsed(took), 12, right=True)),

@@ -15,7 +15,7 @@ from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.usage import is_metered
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import duration, elapsed, median, money
-from dashboard.views.words.glyphs import ACTIVITY, TASK, task_mark
+from dashboard.views.words.glyphs import ACTIVITY, Mark, task_mark
 from dashboard.views.words.names import value_text
 from dashboard.views.words.roles import name_with_role
 from engine.core.records.values import Usage
@@ -91,7 +91,7 @@ def work_node(sight: Sight, task: Task) -> Node:
         word=mark.word,
         took=_time_taken(task, sight.now_ms),
         now=_activity_text(sight, task, member, total - ended_count) or progress_text,
-        figure=f"{ended_count:,}/{total:,}" if total and is_begun else _figure(state, task, progress_text),
+        figure=f"{ended_count:,}/{total:,}" if total and is_begun else _figure(state, task, mark, progress_text),
         share=ended_count / total if total and is_begun else _share(sight, task),
         badge="" if member is None else swap_mark(member, sight.activity, sight.now_ms),
         shares=None if member is None else _shares(sight, member),
@@ -152,7 +152,7 @@ def _activity_text(sight: Sight, task: Task, member: Agent | None, left: int) ->
     return task.error or ""
 
 
-def _figure(state: State, task: Task, progress_text: str) -> str:
+def _figure(state: State, task: Task, mark: Mark, progress_text: str) -> str:
     if task.kind == "join":
         supervisor = state.supervisors.get(task.supervisor_id)
         return supervisor.aggregation if supervisor is not None else ""
@@ -160,9 +160,7 @@ def _figure(state: State, task: Task, progress_text: str) -> str:
         return spent
     if not task.ended and progress_text:
         return progress_text.partition(" ")[0]
-    return {TaskStatus.WAITING: "waits", TaskStatus.RUNNING: "", TaskStatus.DONE: ""}.get(
-        task.status, TASK[task.status].word
-    )
+    return "" if mark.tone in ("busy", "done") else mark.word
 
 
 def _tokens(usage: object) -> str:

@@ -11,7 +11,7 @@ from dashboard.views.drawing.lines import Span, join_spans
 from dashboard.views.drawing.plots import bar, spark
 from dashboard.views.measures.activity import SLOT_MS, SLOTS, Activity
 from dashboard.views.measures.attempts import Lane
-from dashboard.views.words.glyphs import MARK_PRECEDENCE, MARK_TONES
+from dashboard.views.words.glyphs import ACTIVITY, MARK_PRECEDENCE, MARK_TONES
 from engine.core.queries.team.tree import agents_of
 from engine.core.state import State
 
@@ -69,16 +69,33 @@ class Meters:
                 self._history = {key: entry for key, entry in self._history.items() if key in members}
             self._marks = _marks_of(activity, state, now_ms - SPAN_MS)
 
-    def spans_of(self, member_id: str) -> tuple[Span, ...]:
-        """Return the meter or the lane of an agent, or of all agents of a supervisor together."""
+    def spans_of(self, member_id: str, *, silent_since_ms: int | None = None) -> tuple[Span, ...]:
+        """Return the meter or the lane of an agent, or of all agents of a supervisor together.
+
+        Args:
+            silent_since_ms: From when on an agent at work has been silent; None if it is not.
+        """
         spans = self._spans.get(member_id)
         if spans is None:
             samples, marks, asked = self.samples(member_id), self._marks_at(member_id), self._asked(member_id)
             spans = (
                 lane_spans(samples, marks, asked) if self._samples != 2 * METER else meter_spans(samples, marks, asked)
             )
+            if silent_since_ms is not None:
+                spans = self._silence(spans, silent_since_ms)
             self._spans[member_id] = spans
         return spans
+
+    def _silence(self, spans: tuple[Span, ...], since_ms: int) -> tuple[Span, ...]:
+        """Return a meter whose work since a moment is drawn as silence."""
+        cells = [(char, span.tone) for span in spans for char in span.text]
+        length_ms = SPAN_MS // len(cells)
+        first = len(cells) - 1 - (self._now_ms // length_ms - since_ms // length_ms)
+        silent = ACTIVITY["silent"]
+        return join_spans(
+            (silent.glyph, silent.tone) if place >= first and tone.startswith("busy") else (char, tone)
+            for place, (char, tone) in enumerate(cells)
+        )
 
     def samples(self, member_id: str) -> Samples:
         """Return the samples of an agent, or of all agents of a supervisor together."""

@@ -13,7 +13,7 @@ from dashboard.views.timeline.axis import FOLD, Axis, column_sums, cut_axis, slo
 from dashboard.views.timeline.lanes import Lanes
 from dashboard.views.timeline.rows import LaneRow
 from dashboard.views.words.amounts import clock, countdown, duration, median
-from dashboard.views.words.glyphs import MARK_PRECEDENCE, MARK_TONES
+from dashboard.views.words.glyphs import ACTIVITY, MARK_PRECEDENCE, MARK_TONES
 from engine.core.state import State
 
 FIGURES_MIN_WIDTH = 100
@@ -45,6 +45,8 @@ class TimelineView:
     unfolded: bool = False
     busy_of: Mapping[str, int] = field(default_factory=dict)
     """Agents at work by supervisor."""
+    silent_since: Mapping[str, int] = field(default_factory=dict)
+    """Positions from which on agents have been silent until now."""
     shown_until: int | None = None
     """Position of the past moment that is shown; later columns are grey."""
     titles: Mapping[str, str] = field(default_factory=dict)
@@ -67,6 +69,7 @@ class Timeline(NamedTuple):
 
 
 _EMPTY = Span(" ", "")
+SILENT_MARK = ACTIVITY["silent"].glyph
 ASKS_LINE = "┅"
 """Drawn while a person is asked and no attempt of the member is at work, in the tone of questions."""
 
@@ -189,11 +192,14 @@ def _agent_spans(lanes: Lanes, view: TimelineView, row: LaneRow, axis: Axis) -> 
     asked = _asked_columns(lanes, [row.id], axis)
     out = []
     newest = len(axis.columns) - BRIGHT_COLUMNS
+    silent_since = view.silent_since.get(row.id)
     for x, column in enumerate(axis.columns):
         if column.folded_ms:
             out.append(Span(ASKS_LINE, "attention") if x in asked else Span(FOLD, "line"))
         elif failed[x] and 3 * failed[x] >= failed[x] + done[x]:
             out.append(Span("✕", "error"))
+        elif busy[x] > 0 and silent_since is not None and column.begin >= silent_since:
+            out.append(Span(SILENT_MARK, "draining"))
         elif busy[x] > 0:
             share = busy[x] / max(1, (column.end - column.begin) * at_once)
             out.append(Span(bar(share, max_level=7), "busy" if x >= newest else "busy-before"))

@@ -11,7 +11,7 @@ from dashboard.views.words.names import Names
 from dashboard.views.words.sentences import sentence
 
 _LEGEND = (
-    ("█", "busy-before", "at work (height: share)"),
+    ("█", "busy-before", "at work"),
     ("╌", "waiting", "delegated"),
     ("✕", "error", "failed"),
     ("◆", "accent", "swap"),
@@ -19,6 +19,7 @@ _LEGEND = (
     ("‖", "paused", "paused"),
     ("⚑", "attention", "asks"),
     ("┅", "attention", "waits for you"),
+    ("⋯", "draining", "silent"),
     ("╱", "faint", "idle, folded"),
 )
 _SHORT = "<back here:b> goes back here"
