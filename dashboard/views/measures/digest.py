@@ -16,7 +16,7 @@ from engine.core.state import State
 
 T = TypeVar("T")
 KINDS_MS = 250
-"""How long the counts of activities are reused: those of a thousand agents take milliseconds."""
+"""How long the counts of activities are reused; longer in a large team, where they take milliseconds."""
 
 
 class KindCounts(NamedTuple):
@@ -59,7 +59,7 @@ class Digest:
 
     def at(self, live: Mapping[str, str], now_ms: int) -> "Digest":
         """Return the same counters at another moment."""
-        activities = Activities(self._state, parse_live(live), now_ms, working=self.working)
+        activities = self.activities.at(parse_live(live), now_ms)
         return replace(self, activities=activities, _now_ms=now_ms, _kinds=self.kinds_until(now_ms))
 
     def counts_as(self, other: "Digest") -> bool:
@@ -69,7 +69,8 @@ class Digest:
     def kinds_until(self, now_ms: int) -> KindCounts | None:
         """Return the counts of activities that are young enough for a moment."""
         kinds = self._kinds
-        return kinds if kinds is not None and 0 <= now_ms - kinds.at_ms < KINDS_MS else None
+        young_ms = max(KINDS_MS, len(self._state.agents) + len(self._state.tasks) // 20)
+        return kinds if kinds is not None and 0 <= now_ms - kinds.at_ms < young_ms else None
 
     def kinds_of(self, supervisor_id: str) -> Counter[ActivityKind]:
         """Return how many agents of a supervisor, including everything below it, do what."""
@@ -95,7 +96,11 @@ def make_digest(
         before: The counters of the redraw before, whose counts of activities are reused for a moment.
     """
     now_ms = state.at_ms if now_ms is None else now_ms
-    activities = Activities(state, parse_live(live), now_ms, working=working)
+    kinds = None if before is None else before.kinds_until(now_ms)
+    if before is None or kinds is None:
+        activities = Activities(state, parse_live(live), now_ms, working=working)
+    else:
+        activities = before.activities.renew(parse_live(live), now_ms, working=working)
     out = Digest(
         working=working,
         seq=state.seq,
@@ -104,7 +109,7 @@ def make_digest(
         activities=activities,
         _state=state,
         _now_ms=now_ms,
-        _kinds=None if before is None else before.kinds_until(now_ms),
+        _kinds=kinds,
     )
     out.waiting = sum(queue.ready for queue in state.queues.values())
     _sum_teams(state, out)
@@ -129,7 +134,7 @@ def count_kinds(state: State, activities: Activities, now_ms: int) -> KindCounts
     """Count what the agents of each supervisor, including everything below it, do."""
     by_supervisor: dict[str, Counter[ActivityKind]] = defaultdict(Counter)
     for agent in state.agents.values():
-        by_supervisor[agent.supervisor_id][activities.of_agent(agent).kind] += 1
+        by_supervisor[agent.supervisor_id][activities.kind_of(agent)] += 1
     for supervisor_id, own in [*by_supervisor.items()]:
         for ancestor in islice(supervisors_from(state, supervisor_id), 1, None):
             by_supervisor[ancestor.id] += own

@@ -6,9 +6,9 @@ and of the tasks that only it can do next; only then it is idle.
 
 from collections.abc import Iterator, Mapping
 
-from engine.core.activities.kinds import CurrentActivity, first_of
+from engine.core.activities.kinds import RANKS, ActivityKind, CurrentActivity, first_of
 from engine.core.activities.live import Live
-from engine.core.activities.tasks import TaskActivities
+from engine.core.activities.tasks import TaskActivities, unlike_tasks
 from engine.core.activities.words import one_line
 from engine.core.queries.team.able import why_away
 from engine.core.queries.team.tree import lineage_of
@@ -34,9 +34,30 @@ class Activities:
         self._agents: dict[str, CurrentActivity] = {}
         self._waiting: dict[str, list[Task]] | None = None
 
+    def at(self, live: Mapping[str, Live], now_ms: int) -> "Activities":
+        """Return the activities of the same state at another moment, which is faster than to begin anew."""
+        later = Activities(self._state, live, now_ms, working=self._working)
+        later._tasks, later._waiting = self._tasks.at(live, now_ms), self._waiting
+        return later
+
+    def renew(self, live: Mapping[str, Live], now_ms: int, *, working: bool) -> "Activities":
+        """Return the activities of the state, which has changed a little since; tasks that came are not considered."""
+        later = Activities(self._state, live, now_ms, working=working)
+        later._waiting = self._waiting
+        return later
+
     def of_task(self, task: Task) -> CurrentActivity:
         """Return what a task does; an ended one is idle."""
         return self._tasks.of_task(task)
+
+    def kind_of(self, agent: Agent) -> ActivityKind:
+        """Return the kind of `of_agent`; faster for an agent whose tasks wait."""
+        has_problem = agent.away or agent.error is not None or agent.is_stuck or not self._working
+        if agent.id in self._agents or has_problem or agent.running or agent.parked:
+            return self.of_agent(agent).kind
+        kinds: list[ActivityKind] = [activity.kind for activity in self._obstacles(agent)]
+        kinds += map(self._tasks.kind_of, self._tasks_of(agent))
+        return min(kinds, key=RANKS.__getitem__, default="idle")
 
     def of_agent(self, agent: Agent) -> CurrentActivity:
         """Return what an agent does."""
@@ -85,14 +106,15 @@ class Activities:
         if first is not None:
             more = f" +{len(attempts) - 1}" if len(attempts) > 1 else ""
             return copy_with(first, words=f"{first.words}{more}") if more else first
-        for activity in self._without_attempt(agent):
+        for activity in self._obstacles(agent):
             first = first_of(first, activity)
+        for task in self._tasks_of(agent):
+            first = first_of(first, self._tasks.of_task(task))
         return first or CurrentActivity(kind="idle", since_ms=agent.idle_since_ms or None)
 
-    def _without_attempt(self, agent: Agent) -> Iterator[CurrentActivity]:
-        """Yield what holds an agent up, and what the tasks do that it has to do next."""
+    def _obstacles(self, agent: Agent) -> Iterator[CurrentActivity]:
+        """Yield what holds an agent up."""
         state = self._state
-        waiting_tasks = self._tasks_of(agent)
         if agent.exhausted is not None or agent.held:
             yield self._tasks.held_by("its own budget", agent.id)
         if agent.removing is not None:
@@ -106,8 +128,6 @@ class Activities:
             yield CurrentActivity(kind="paused", words="paused", ids=(agent.id,))
         elif (obstacle := self.obstacle_above(state.supervisors[agent.supervisor_id])) is not None:
             yield obstacle
-        for task in waiting_tasks:
-            yield self._tasks.of_task(task)
 
     def obstacle_above(self, supervisor: Supervisor) -> CurrentActivity | None:
         """Return what stops everything below a supervisor."""
@@ -132,22 +152,20 @@ class Activities:
         """Return its open tasks without an attempt: in its queue, tried last by it, or that it alone can do."""
         if self._waiting is None:
             self._waiting = _tasks_by_agent(self._state)
-        return self._waiting.get(agent.id, [])
+        tasks, runs = self._waiting.get(agent.id, ()), self._state.runs
+        # After `renew`, some have begun or ended.
+        return [task for task in tasks if task.attempt is None and task.ended_ms is None and task.run_id in runs]
 
 
 def _tasks_by_agent(state: State) -> dict[str, list[Task]]:
+    """Return the tasks without an attempt by the agent that does them next: of those that wait alike, the first."""
     waiting: dict[str, list[Task]] = {}
     only: dict[str, str] = {key: queue.agents[0] for key, queue in state.queues.items() if len(queue.agents) == 1}
-    for task in state.tasks.values():
-        if task.attempt is not None or task.kind != "agent" or task.ended:
-            continue
-        own_id = only.get(task.queue or "")
-        if own_id is not None:
-            waiting.setdefault(own_id, []).append(task)
-        if task.agent_id is not None and task.agent_id != own_id:
-            waiting.setdefault(task.agent_id, []).append(task)
-        if task.worker_id in state.agents and task.worker_id not in (own_id, task.agent_id):
-            waiting.setdefault(task.worker_id or "", []).append(task)
+    open_tasks = (task for task in state.tasks.values() if task.attempt is None and task.kind == "agent")
+    for task in unlike_tasks(state, open_tasks):
+        for agent_id in {only.get(task.queue or ""), task.agent_id, task.worker_id}:
+            if agent_id is not None and agent_id in state.agents:
+                waiting.setdefault(agent_id, []).append(task)
     return waiting
 
 

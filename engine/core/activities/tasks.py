@@ -1,6 +1,6 @@
 """What a task does: its attempt, if it has one; else why it waits, from `scheduler.waiting`."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from engine.core.activities.kinds import ActivityKind, CurrentActivity, first_of
 from engine.core.activities.live import Live
@@ -47,6 +47,21 @@ _WAITING = frozenset({TaskStatus.WAITING, TaskStatus.RETRYING, TaskStatus.PREEMP
 _NO_ENGINE = "no engine works on it"
 
 
+def unlike_tasks(state: State, tasks: Iterable[Task]) -> Iterator[Task]:
+    """Yield the open tasks, but of those that wait alike only the first: a queue has thousands, which say the same."""
+    runs = {run.id: (run.suspended, run.paused, not run.after) for run in state.runs.values()}
+    known: set[tuple[object, ...]] = set()
+    for task in tasks:
+        if task.ended_ms is not None:
+            continue
+        if task.attempt is None and not task.children:
+            way = (task.queue, task.agent_id, task.worker_id, task.status, task.escalation_id, task.held_back)
+            if (key := (*way, not task.blockers, runs[task.run_id])) in known:
+                continue
+            known.add(key)
+        yield task
+
+
 class TaskActivities:
     """The activities of the tasks of one state; the state must not change meanwhile."""
 
@@ -59,6 +74,22 @@ class TaskActivities:
         self._patience: dict[str, Patience] = {}
         self._activities: dict[str, CurrentActivity] = {}
         self._budget_questions: dict[str, Escalation] | None = None
+
+    def at(self, live: Mapping[str, Live], now_ms: int) -> "TaskActivities":
+        """Return the activities of the same state at another moment."""
+        later = TaskActivities(self._state, live, now_ms, working=self._working)
+        later._reasons, later._patience = self._reasons, self._patience
+        later._budget_questions = self._budget_questions
+        return later
+
+    def kind_of(self, task: Task) -> ActivityKind:
+        """Return the kind of `of_task`; faster for a task that waits in a queue."""
+        if task.attempt is not None or task.ended or task.asks or task.status not in _WAITING:
+            return self.of_task(task).kind
+        if not self._working or self._state.runs[task.run_id].suspended:
+            return "suspended"
+        reason = self._reasons.reason_of(task)
+        return "queued" if reason is None else KIND_OF_WAIT[reason]
 
     def of_task(self, task: Task) -> CurrentActivity:
         """Return what a task does; an ended one is idle."""
@@ -86,10 +117,8 @@ class TaskActivities:
         """Return the first activity of the open nodes of a graph."""
         first: CurrentActivity | None = None
         first_node: Task | None = None
-        for child_id in task.children:
-            child = self._state.tasks.get(child_id)
-            if child is None or child.ended:
-                continue
+        children = (self._state.tasks.get(child_id) for child_id in task.children)
+        for child in unlike_tasks(self._state, (child for child in children if child is not None)):
             activity = self.of_task(child)
             if first_of(first, activity) is activity:
                 first, first_node = activity, child

@@ -110,6 +110,16 @@ class WaitReasons:
             return None
         return self._why_not_ready(task, self._state.runs[task.run_id]) or self._why_queued(task)
 
+    def reason_of(self, task: Task) -> WaitReason | None:
+        """Return the reason of `wait_of`, without its words: for a task in a queue that is many times faster."""
+        if task.status not in (TaskStatus.WAITING, TaskStatus.PREEMPTED):
+            wait = self.wait_of(task)
+            return None if wait is None else wait.reason
+        if (early := self._why_not_ready(task, self._state.runs[task.run_id])) is not None:
+            return early.reason
+        closed = self._closed_of(task)
+        return "turn" if closed is None else closed.reason
+
     def _why_not_ready(self, task: Task, run: Run) -> Wait | None:
         """Return why a task is not ready."""
         # First: without an engine, no answer and no timer takes effect.
@@ -138,11 +148,9 @@ class WaitReasons:
         queue = self._state.queues.get(task.queue or "")
         if queue is None:
             return None
-        if queue.key not in self._closed:
-            self._closed[queue.key] = _why_closed(self._state, queue)
+        closed = self._closed_of(task)
         place = self._place(queue, task.id)
         ahead = None if place is None else place.ahead
-        closed = self._closed[queue.key]
         preempted = task.status is TaskStatus.PREEMPTED
         prefix = "has made way; " if preempted else ""
         if closed is not None:
@@ -154,6 +162,15 @@ class WaitReasons:
         if task.taking is not None:
             words = f"{prefix}{self._state.tasks[task.taking].title} makes way for it"
         return Wait(reason="turn", words=words, ids=ids, ahead=ahead, preempted=preempted)
+
+    def _closed_of(self, task: Task) -> Wait | None:
+        """Return why nothing in the queue of a task can begin; None if the task only waits for its turn."""
+        queue = self._state.queues.get(task.queue or "")
+        if queue is None:
+            return None
+        if queue.key not in self._closed:
+            self._closed[queue.key] = _why_closed(self._state, queue)
+        return self._closed[queue.key]
 
     def _place(self, queue: Queue, task_id: str) -> _Place | None:
         places = self._places.get(queue.key)
