@@ -29,7 +29,7 @@ from dashboard.views.runs import COLUMNS as RUN_COLUMNS
 from dashboard.views.runs import RunRow
 from dashboard.views.tasks import COLUMNS as TASK_COLUMNS
 from dashboard.views.tasks import TaskRow
-from dashboard.views.words.amounts import UNKNOWN, count, duration, moment, money, percent, pluralize, short_money
+from dashboard.views.words.amounts import UNKNOWN, column_money, count, duration, moment, money, percent, pluralize
 from dashboard.views.words.filters import Filter
 from dashboard.views.words.subjects import RunSubject, SupervisorSubject, TaskSubject, filter_agents
 from engine.core.activities import Activities, parse_live
@@ -67,7 +67,7 @@ def _now_cell(row: SupervisorRow) -> Cell:
 
 def _mean_cost_cell(row: RecordRow) -> Cell:
     cost_usd = mean_of(row.record)[1]
-    return Cell(UNKNOWN if cost_usd is None else short_money(Decimal(str(cost_usd))))
+    return Cell(UNKNOWN if cost_usd is None else column_money(Decimal(str(cost_usd))))
 
 
 _SUPERVISOR_COLUMNS: tuple[Column[SupervisorRow, Any], ...] = (

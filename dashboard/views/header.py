@@ -3,9 +3,12 @@
 import shlex
 from collections.abc import Sequence
 
+from rich.cells import cell_len
+
 from dashboard.views.drawing.lines import Span, cell_width, cut, cut_name
 from dashboard.views.drawing.rows import Cell, labelled_cell
 from dashboard.views.measures.digest import Digest
+from dashboard.views.measures.usage import budget_spans
 from dashboard.views.situation import Situation
 from dashboard.views.words.amounts import moment, pluralize, stopwatch
 from dashboard.views.words.glyphs import ACTIVITY
@@ -90,13 +93,14 @@ def _width(left: Sequence[Cell]) -> int:
 def right_cells(
     state: State, situation: Situation, counts: Digest, *, brief: bool, room: int | None = None
 ) -> list[Cell]:
-    """Return the right side of the header: engine, needs, rate, queue, the most important first.
+    """Return the right side of the header: engine, needs, cost, rate, queue, the most important first.
 
-    With `brief`, rate and queue are left out, because the health strip has them. If `room` is too small for engine and
-    needs, the engine's time is left out, then the engine.
+    With `brief`, cost, rate and queue are left out, because the health strip has them. If `room` is too small, the
+    meter of the budget is left out, then the engine's time, then the budget and the engine.
     """
     waiting = counts.needs_person
     right = [engine_cell(state, situation)]
+    costs = () if brief else _cost_cells(state)
     if waiting:
         badge = Cell(f" ⚑ {len(waiting):,} need{'s' if len(waiting) == 1 else ''} you ", "badge")
         short = right[0].text.partition("  ")[0]
@@ -109,6 +113,11 @@ def right_cells(
         room is None or _width([*right, silent]) + CELL_GAP * len(right) <= room
     ):
         right.append(silent)
+    if costs:
+        brief_engine = Cell(right[0].text.partition("  ")[0], right[0].tone)
+        candidates = [[*head, cost] for head in (right, [brief_engine, *right[1:]]) for cost in costs[:2]]
+        candidates.append([*right, costs[-1]])
+        right = next((each for each in candidates if room is None or _right_width(each) <= room), candidates[-1])
     if situation.readonly:
         right.append(Cell("read-only", "paused"))
     if not brief:
@@ -126,6 +135,19 @@ def _silent_cell(state: State, counts: Digest) -> Cell | None:
         if number := sum(counts.kinds_of(root.id)[kind] for root in state.roots):
             return Cell(f"{mark.glyph} {number:,} {mark.word}", mark.tone)
     return None
+
+
+def _cost_cells(state: State) -> tuple[Cell, ...]:
+    """Return what the team has spent, from the widest form to the shortest; empty if it spends nothing."""
+    forms = (budget_spans(state, 5), budget_spans(state, 0))
+    if not forms[0]:
+        return ()
+    cells = [Cell("".join(span.text for span in spans), spans=spans) for spans in forms]
+    return (*cells, Cell(cells[-1].text.partition(" ")[0], "strong"))
+
+
+def _right_width(cells: Sequence[Cell]) -> int:
+    return sum(cell_len(cell.text) for cell in cells) + CELL_GAP * (len(cells) - 1)
 
 
 def reading_message(situation: Situation) -> tuple[str, ...]:

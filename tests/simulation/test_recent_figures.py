@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from engine.core.commands import RemoveMember, SupervisorSpec
 from engine.core.encoding.codec import decode_state, encode_state
-from engine.core.queries.money import recent
 from engine.core.queries.money.recent import model_figures, recent_of
 from engine.core.queries.money.spending import SpendingRow, name_of_spender, spending_rows, total_of
+from engine.core.queries.team.figures import MIN_OUTCOMES
 from engine.core.records.values import Usage
 from engine.core.state import COARSE_SLOTS, MAX_SLOTS, SLOT_MS
 from tests.story import applied, attempt, member, submitted
@@ -67,7 +67,7 @@ def test_windows_count_exactly_what_ended_in_their_span(ends: list[tuple[int, in
             times_ms = sorted(time_ms for _, time_ms, is_done, _ in counted if is_done)
             assert (span.done, span.tasks) == (len(times_ms), len(counted))
             assert span.errors == ({"ValueError": span.failed} if span.failed else {})
-            assert math.isnan(span.success_rate) == (len(counted) < recent.MIN_OUTCOMES)
+            assert math.isnan(span.success_rate) == (len(counted) < MIN_OUTCOMES)
             if times_ms:
                 exact_ms = times_ms[max(0, math.ceil(0.5 * len(times_ms)) - 1)]
                 assert exact_ms / 2 <= span.p50_ms <= max(1, exact_ms * 2)

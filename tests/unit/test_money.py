@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.views.words.amounts import amount, describe_usage, money, spent_text
+from dashboard.views.words.amounts import amount, cost_text, describe_usage, money, short_money, spent_text
 from engine.core.queries.team.track_record import mean_of
 from engine.core.records.values import Usage, dollars
 from engine.core.state import TrackRecord
@@ -32,7 +32,9 @@ def test_a_sum_of_floats_is_written_in_few_digits_and_is_nearly_what_it_is(costs
     assert len(text) <= len("$60,000.123456") or whole < Decimal("0.00001")
     usage = Usage(cost_usd=whole)
     assert describe_usage(usage) == amount(whole, "cost_usd") == text
-    assert len(money(usage)) <= len("<$0.0001")
+    assert len(money(usage)) <= 8
+    assert whole >= 1_000 or money(usage)[-5] == "." or "<" in money(usage)
+    assert len(short_money(whole)) <= len("<$0.0001")
     assert spent_text(whole, Decimal("2.50"), "cost_usd") == f"{text} of $2.5"
 
 
@@ -59,7 +61,7 @@ def test_the_known_part_of_a_cost_is_not_shown_as_the_cost() -> None:
 
     for whole in (priced.plus(unpriced), unpriced.plus(priced)):
         assert describe_usage(whole).endswith(", at least $0.0012")
-        assert money(whole) == "≥$0.0012"
+        assert (money(whole), cost_text(whole)) == ("≥0.0012", "≥$0.0012")
     assert describe_usage(priced).endswith(" out, $0.0012")
     assert (describe_usage(unpriced), money(unpriced)) == ("50 tokens in, 5 out", "–")
     assert usage_at(None, tokens_in=0, tokens_out=0).unpriced is False

@@ -1,6 +1,7 @@
 """The first line: what it leaves out where there is little room, and what it says of a run that is paused."""
 
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 from rich.cells import cell_len
@@ -13,6 +14,9 @@ from dashboard.views.measures.digest import make_digest
 from dashboard.views.measures.strip import strip
 from dashboard.views.situation import Situation
 from engine.core.commands import Pause, Submit
+from engine.core.records.values import Usage
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import Escalate, Retry
 from store.journals.records import EngineInfo
 from tests.world import World, agent, team_world
@@ -125,3 +129,21 @@ def test_the_health_strip_has_a_second_of_the_queue_in_each_sample_however_often
     line = strip(work.state, make_digest(work.state), activity, now_ms=now_ms, width=120)
 
     assert spark([40, *[20] * 11], 6) in [span.text for span in line.spans]
+
+
+@pytest.mark.parametrize(
+    ("room", "said"),
+    [
+        (120, "● engine 4211  00:12:47|$0.54 ━╸─── of $2.00|    3 ev/s|queue 0"),
+        (40, "● engine 4211  00:12:47|$0.54 of $2.00|    3 ev/s|queue 0"),
+        (36, "● engine 4211|$0.54 ━╸─── of $2.00|    3 ev/s|queue 0"),
+    ],
+)
+def test_the_header_says_what_a_team_has_spent_of_its_budget_before_any_rate(room: int, said: str) -> None:
+    work = team_world(agent("ada"), options=SupervisorOptions(limits=Limits(cost_usd=2)))
+    work.order(Submit(request="count", supervisor="chief"))
+    work.record(next(iter(work.started)), "s", usage=Usage(tokens_in=5, cost_usd=Decimal("0.54")))
+
+    cells = right_cells(work.state, SITUATION, make_digest(work.state), brief=False, room=room)
+
+    assert "|".join(cell.text for cell in cells) == said

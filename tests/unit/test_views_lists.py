@@ -210,7 +210,7 @@ def test_a_run_says_its_id_how_far_it_is_and_what_it_cost() -> None:
     listing = runs(state, now_ms=NOW_MS, order="cost")
     row = dict(zip((column.title for column in listing.columns), listing.make(listing.keys[0]), strict=True))
 
-    assert (row["ID"].text, row["PROGRESS"].text, row["TASKS"].text, row["COST"].text) == ("r1", "6%", "1/16", "$0.31")
+    assert (row["ID"].text, row["PROGRESS"].text, row["TASKS"].text, row["COST"].text) == ("r1", "6%", "1/16", "0.3100")
     assert "".join(span.text for span in row["PROGRESS"].spans) == "╸─────────"
 
 

@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Mapping
-from decimal import Decimal
 
-from dashboard.views.words.amounts import UNKNOWN, duration
+from dashboard.views.words.amounts import UNKNOWN, duration, price_text
 from engine.core.queries.money.recent import RecentFigures, model_figures
 from engine.core.queries.team.models import ModelFacts
 from engine.core.state import State
@@ -26,7 +25,7 @@ def model_lines(state: State, models: Mapping[str, ModelFacts | None]) -> dict[s
 
 def _cells(facts: ModelFacts, figures: RecentFigures) -> tuple[str, ...]:
     price, outcomes = facts.price, figures.done + figures.failed
-    prices = (UNKNOWN, UNKNOWN) if price is None else (_dollars(price.in_usd), _dollars(price.out_usd))
+    prices = (UNKNOWN, UNKNOWN) if price is None else (price_text(price.in_usd), price_text(price.out_usd))
     return (
         f"in {prices[0]}",
         f"out {prices[1]} /M",
@@ -34,11 +33,6 @@ def _cells(facts: ModelFacts, figures: RecentFigures) -> tuple[str, ...]:
         f"{figures.done:,} of {outcomes:,} ok" if outcomes else f"{UNKNOWN} ok",
         f"{UNKNOWN if facts.context_tokens is None else _thousands(facts.context_tokens)} context",
     )
-
-
-def _dollars(amount: Decimal | float | str) -> str:
-    exact = Decimal(str(amount))
-    return f"${exact:,.2f}" if exact == round(exact, 2) else f"${exact:f}"
 
 
 def _thousands(tokens: int) -> str:

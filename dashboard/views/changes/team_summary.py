@@ -12,7 +12,7 @@ from dashboard.views.drawing.plots import meter
 from dashboard.views.drawing.rows import GAP
 from dashboard.views.measures.progress import share_of
 from dashboard.views.network import mode_glyph
-from dashboard.views.words.amounts import count, is_known, money, pluralize
+from dashboard.views.words.amounts import cost_text, count, is_known, pluralize
 from dashboard.views.words.glyphs import ACTIVITY, Mark, run_mark, task_mark
 from dashboard.views.words.roles import name_with_role
 from engine.core.activities import Activities
@@ -50,7 +50,7 @@ def team_summary(state: State, *, working: bool = False) -> list[Line]:
     done = f"{pluralize(state.tasks_done, 'task')} done, {count(state.tasks_failed)} failed"
     lines.append(_labelled_line("so far", f"{pluralize(state.runs_total, 'run')}, {done}"))
     if is_known(state.usage):
-        lines.append(_labelled_line("cost", money(state.usage)))
+        lines.append(_labelled_line("cost", cost_text(state.usage)))
     question_count = len(state.escalations)
     lines.append(_labelled_line("questions", count(question_count), "attention" if question_count else ""))
     lines.append(_labelled_line("specs", f"{count(len(state.registry))} registered"))

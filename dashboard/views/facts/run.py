@@ -7,7 +7,7 @@ from dashboard.views.drawing.facts import Fact
 from dashboard.views.measures.forecast import may_grow, time_left, waits_for_you
 from dashboard.views.measures.limits import limit_facts
 from dashboard.views.measures.progress import format_share, share_of
-from dashboard.views.words.amounts import count, describe_usage, duration, elapsed, is_known, moment, money
+from dashboard.views.words.amounts import cost_text, count, describe_usage, duration, elapsed, is_known, moment
 from dashboard.views.words.glyphs import run_mark
 from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import Run, RunSummary, State
@@ -49,7 +49,7 @@ def _figures(state: State, run: AnyRun, now_ms: int, working: bool) -> Iterator[
         yield Fact("done", f"{run.done:,}/{run.tasks:,}", "strong", "figures")
     yield Fact("failed", count(run.failed), "warn" if run.failed else "muted", "figures", rank=1)
     if is_known(run.usage):
-        yield Fact("cost", money(run.usage), "strong", "figures", rank=2)
+        yield Fact("cost", cost_text(run.usage), "strong", "figures", rank=2)
         yield Fact("spent", describe_usage(run.usage), group="spent")
     if isinstance(run, RunSummary):
         yield Fact("longest", duration(run.longest_ms), "muted", "figures", rank=3)

@@ -8,11 +8,9 @@ from dashboard.views.drawing.plots import meter, spark
 from dashboard.views.measures.activity import SLOT_MS, SLOTS_PER_SAMPLE, Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.queues import lengths_by_sample
-from dashboard.views.measures.usage import is_metered
-from dashboard.views.words.amounts import UNKNOWN, duration, money, p95
-from engine.core.queries.money.budget import budgets
+from dashboard.views.measures.usage import budget_spans, is_metered
+from dashboard.views.words.amounts import UNKNOWN, duration, p95
 from engine.core.queries.team.figures import is_busy, success_share
-from engine.core.records.values import dollars
 from engine.core.state import State
 
 WINDOW_MS = 60_000
@@ -77,7 +75,7 @@ def _parts(state: State, counts: Digest, activity: Activity, now_ms: int, wide: 
             (Span(f"{_rate(tokens):>5,.0f}" if metered else f"{_rate(done):>5.1f}", "strong"),),
             3,
         ),
-        *_cost(state, metered=metered),
+        *([_Part("cost", (), spent, 0)] if (spent := budget_spans(state, 8)) else []),
         _Part(
             "err",
             (Span(spark(errors, wide), failing),),
@@ -105,22 +103,6 @@ def _errors(activity: Activity, now_ms: int, seconds: int) -> tuple[list[int], f
 def _p95(activity: Activity, now_ms: int) -> str:
     near = (end for end in activity.ends if end.outcome == "done" and now_ms - end.at_ms <= WINDOW_MS)
     return duration(p95([end.at_work_ms for end in near]))
-
-
-def _cost(state: State, *, metered: bool) -> list[_Part]:
-    """Return the cost of the team, with its budget if it has one."""
-    if not metered or not state.roots:
-        return []
-    root = state.roots[0]
-    spent = (Span(money(root.usage), "strong"),)
-    for budget in budgets(state, root):
-        if budget.name == "cost_usd" and budget.limit:
-            share = budget.share
-            tone = "error" if share >= 1 else "draining" if share >= 0.8 else "busy"
-            return [
-                _Part("cost", meter(share, 8, tone=tone), (*spent, Span(f" of {dollars(budget.limit)}", "muted")), 0)
-            ]
-    return [_Part("cost", (), spent, 0)]
 
 
 def _spread(parts: Sequence[tuple[Span, ...]], width: int) -> Line:

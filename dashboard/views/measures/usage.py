@@ -5,8 +5,11 @@ from decimal import Decimal
 from typing import TypeVar
 
 from dashboard.views.drawing.facts import Fact
+from dashboard.views.drawing.lines import Span
+from dashboard.views.drawing.plots import meter
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.words.amounts import count, is_known, money, tokens
+from dashboard.views.words.amounts import UNKNOWN, cost_text, count, is_known, money, short_money, tokens
+from engine.core.queries.money.spending import cost_budget
 from engine.core.records.values import Usage
 from engine.core.state import State, Task
 
@@ -18,6 +21,25 @@ USAGE_TITLES = ("TOKENS", "COST")
 def is_metered(state: State) -> bool:
     """Return whether any usage of a team is known."""
     return any(is_known(root.usage) for root in state.roots)
+
+
+def budget_spans(state: State, width: int) -> tuple[Span, ...]:
+    """Return what a team has spent, as `$0.54 ━━━── of $2.00`; without a budget the sum alone, empty without any.
+
+    Args:
+        width: Cells of the meter; 0 leaves it out.
+    """
+    if not is_metered(state):
+        return ()
+    budget = cost_budget(state)
+    if budget is None:
+        text = cost_text(state.usage)
+        return () if text == UNKNOWN else (Span(text, "strong"),)
+    tone = "error" if budget.share >= 1 else "draining" if budget.share >= budget.warn_at else "busy"
+    picture = (*meter(budget.share, width, tone=tone), Span(" ")) if width else ()
+    unpriced = "≥" if state.usage.unpriced else ""
+    spent = Span(f"{unpriced}{short_money(budget.spent)} ", "strong" if width else tone)
+    return (spent, *picture, Span(f"of {short_money(budget.limit)}", "muted"))
 
 
 def tokens_cell(usage: Usage | None) -> Cell:
@@ -48,7 +70,7 @@ def usage_facts(usage: Usage) -> Iterator[Fact]:
     yield Fact("out", count(usage.tokens_out), "strong", "tokens", rank=1)
     if usage.tokens_cached:
         yield Fact("cached", count(usage.tokens_cached), "strong", "tokens", rank=8)
-    yield Fact("cost", money(usage), "strong", "cost", rank=2)
+    yield Fact("cost", cost_text(usage), "strong", "cost", rank=2)
 
 
 def own_usage(state: State, task: Task) -> Usage | None:

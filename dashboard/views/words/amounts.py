@@ -36,17 +36,42 @@ def tokens(usage: Usage | None) -> str:
 
 
 def money(usage: Usage | None) -> str:
-    """Cost for a column, such as `$0.0042`; `≥$0.0042` if a part of it has no known price."""
+    """Cost for a column, such as `0.0042`; `≥0.0042` if a part of it has no known price."""
+    if usage is None or usage.cost_usd is None:
+        return UNKNOWN
+    return f"{'≥' if usage.unpriced else ''}{column_money(usage.cost_usd)}"
+
+
+def column_money(cost: Decimal) -> str:
+    """Money with four decimals, such as `0.0042` or `140.2000`, so that the points of a right-aligned column meet.
+
+    From $1,000 the text is no longer than 8 cells up to a million, because a cut amount would be wrong.
+    """
+    if 0 < cost < Decimal("0.0001"):
+        return "<0.0001"
+    return f"{cost:.4f}" if cost < 1_000 else f"{cost:,.2f}" if cost < 10_000 else f"{cost:,.0f}"
+
+
+def cost_text(usage: Usage | None) -> str:
+    """Cost for a sentence, such as `$1.20`; `≥$1.20` if a part of it has no known price."""
     if usage is None or usage.cost_usd is None:
         return UNKNOWN
     return f"{'≥' if usage.unpriced else ''}{short_money(usage.cost_usd)}"
 
 
 def short_money(cost: Decimal) -> str:
-    """Money in two significant digits and four decimals at most, such as `$0.0042`, `$1.2`, `$140`."""
+    """Money for a sentence: `$140`, `$1.20`, and `$0.0042` below a cent."""
     if 0 < cost < Decimal("0.0001"):
         return "<$0.0001"
-    return f"${cost:,.0f}" if cost >= 10 or not cost else f"${float(cost):.2g}"
+    if 0 < cost < Decimal("0.01"):
+        return f"${cost:.4f}"
+    return f"${cost:,.0f}" if cost >= 100 or not cost else f"${cost:.2f}"
+
+
+def price_text(price: Decimal | float | str) -> str:
+    """A price in USD with at least two decimals, such as `$2.50` or `$0.075`."""
+    exact = Decimal(str(price))
+    return f"${exact:,.2f}" if exact == round(exact, 2) else f"${exact:f}"
 
 
 _UNITS = {"attempts": "attempts", "time_s": "s of work", "tokens": "tokens"}

@@ -8,12 +8,11 @@ from typing import Literal, TypeAlias
 
 from engine.core.discovery.candidate import category_stem
 from engine.core.discovery.words import phrase_key
+from engine.core.queries.team.figures import success_share
 from engine.core.queries.team.tree import subtree_of
 from engine.core.state import COARSE_SLOTS, MAX_SLOTS, SLOT_MS, State, Window
 
 Scope: TypeAlias = Literal["agent", "capability", "category", "model", "supervisor"]
-MIN_OUTCOMES = 10
-"""Number of outcomes below which no share is given."""
 _ERROR = "error "
 _DURATION_KEYS = [f"d{bits}" for bits in range(24)]
 
@@ -140,12 +139,13 @@ def _figures_of(amounts: dict[str, int], span_s: int) -> RecentFigures:
     durations = [amounts.get(key, 0) for key in _DURATION_KEYS]
     done, failed, cancelled = sum(durations), amounts.get("failed", 0), amounts.get("cancelled", 0)
     tasks = done + failed + cancelled
+    share = success_share(done, failed)
     return RecentFigures(
         span_s=span_s,
         tasks=tasks,
         done=done,
         failed=failed,
-        success_rate=done / (done + failed) if done + failed >= MIN_OUTCOMES else math.nan,
+        success_rate=math.nan if share is None else share,
         errors={key.removeprefix(_ERROR): amount for key, amount in amounts.items() if key.startswith(_ERROR)},
         p50_ms=_quantile_ms(durations, 0.5),
         p95_ms=_quantile_ms(durations, 0.95),

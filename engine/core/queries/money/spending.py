@@ -6,6 +6,7 @@ The rows add up to `State.usage` exactly. What an agent spent on neither a model
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from engine.core.queries.money.budget import Budget, Subject, budgets
 from engine.core.records.values import NO_USAGE, Usage
 from engine.core.state import Spending, State
 
@@ -92,3 +93,20 @@ def _rows_of(agent_id: str, name: str, total: Usage, spending: Spending | None, 
     rest = usage_less(total, known)
     if rest != NO_USAGE:
         yield SpendingRow(agent_id, name, None, None, rest, left)
+
+
+def cost_budget(state: State) -> Budget | None:
+    """Return the budget in USD of the team, the one that is spent most; without one, that of its only open run."""
+    found = _cost_budgets(state, state.roots)
+    if not found and len(state.runs) == 1:
+        found = _cost_budgets(state, [*state.runs.values()])
+    return max(found, key=lambda budget: budget.share, default=None)
+
+
+def _cost_budgets(state: State, subjects: Iterable[Subject]) -> list[Budget]:
+    return [
+        budget
+        for subject in subjects
+        for budget in budgets(state, subject)
+        if budget.name == "cost_usd" and budget.limit
+    ]
