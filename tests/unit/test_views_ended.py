@@ -102,7 +102,7 @@ def test_a_task_says_the_same_once_its_run_is_over() -> None:
         "steps": "done", "again": "done", "skipped": "skipped", "used": "done", "rejected": "failed",
         "stopped": "cancelled", "dropped": "cancelled", "late": "failed", "last": "done",
     }  # fmt: skip
-    assert (told["steps"]["TOKENS"], told["steps"]["COST"]) == ("240", "$0.02")
+    assert (told["steps"]["TOKENS"], told["steps"]["COST"]) == ("240", "0.0200")
     assert told["stopped"]["WHY, OR HOW FAR"] == "the wrong folder"
 
 
@@ -116,7 +116,7 @@ def test_what_tasks_have_spent_adds_up_to_what_their_run_has_spent() -> None:
     while_open = rows(work)["chief"]
     work.settle()
 
-    assert (while_open["TOKENS"], while_open["COST"]) == ("120", "$0.01")
+    assert (while_open["TOKENS"], while_open["COST"]) == ("120", "0.0100")
     ended = ended_tasks_in(read(work), names(work))
     spent = [one.usage for one in ended if one.usage is not None]
     assert len(spent) == len(ended) == 2
