@@ -27,6 +27,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "tasks": ("dashboard.cli.lists:tasks", "List tasks."),
         "runs": ("dashboard.cli.lists:runs", "List runs."),
         "steps": ("dashboard.cli.steps:steps", "List the recorded steps of a task."),
+        "costs": ("dashboard.cli.costs:costs", "Show who spent it: agents, models, tools, tasks."),
         "events": ("dashboard.cli.events:events", "Print events, or follow them."),
         "explain": ("dashboard.cli.explain:explain", "Say where the time of a run went."),
         "wait": ("dashboard.cli.run:wait", "Wait for a run and print its output."),

@@ -17,7 +17,7 @@ from engine.core.events import Event, RunFinished, StateImported, StepRecorded, 
 from engine.core.fold import fold
 from engine.core.queries.people.questions import supervisor_of
 from engine.core.queries.targets import shortest_targets
-from engine.core.records.values import Usage
+from engine.core.records.values import NO_USAGE, Usage
 from engine.core.state import State
 from engine.reading.folding import events_of, fold_from, pages
 from store import Reader
@@ -143,6 +143,7 @@ def exposition(counts: Counts, activities: Activities, *, engine_up: bool) -> st
         ),
         *_family("quarterdeck_cost_usd_total", "counter", "Money that models cost, as far as prices are known."),
         *([] if used.cost_usd is None else [_sample("quarterdeck_cost_usd_total", {}, used.cost_usd)]),
+        *_model_samples(state),
         *_family("quarterdeck_step_seconds", "histogram", "How long steps took, since this server started."),
         *(line for step_name in sorted(counts.steps) for line in _histogram(step_name, counts)),
         *_family("quarterdeck_engine_up", "gauge", "1 while an engine holds the team."),
@@ -166,6 +167,23 @@ def _questions(state: State, named: Mapping[str, str]) -> Iterator[str]:
     for supervisor_id, kind in sorted(keys):
         labels = {"supervisor": named.get(supervisor_id, supervisor_id), "kind": kind}
         yield _sample("quarterdeck_questions_open", labels, numbers[supervisor_id, kind])
+
+
+def _model_samples(state: State) -> Iterator[str]:
+    """Yield tokens and money by model, of all agents, also of those that have left."""
+    usages: dict[str, Usage] = {}
+    for spending in state.spending.values():
+        for model, usage in spending.models.items():
+            usages[model] = usages.get(model, NO_USAGE).plus(usage)
+    yield from _family("quarterdeck_model_tokens_total", "counter", "Tokens by model; cached is a part of in.")
+    for model, usage in sorted(usages.items()):
+        for kind, number in (("in", usage.tokens_in), ("out", usage.tokens_out), ("cached", usage.tokens_cached)):
+            if number is not None:
+                yield _sample("quarterdeck_model_tokens_total", {"model": model, "kind": kind}, number)
+    yield from _family("quarterdeck_model_cost_usd_total", "counter", "Money by model, as far as prices are known.")
+    for model, usage in sorted(usages.items()):
+        if usage.cost_usd is not None:
+            yield _sample("quarterdeck_model_cost_usd_total", {"model": model}, usage.cost_usd)
 
 
 def _histogram(step_name: str, counts: Counts) -> list[str]:

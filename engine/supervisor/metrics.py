@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from engine.core.discovery.candidate import category_stem
 from engine.core.discovery.words import phrase_key
 from engine.core.errors import did_you_mean
+from engine.core.queries.money.recent import RecentFigures, recent_of
 from engine.core.queries.team.figures import is_busy, success_share
 from engine.core.queries.team.tree import subtree_of
 from engine.core.records.records import copy_with
@@ -104,6 +105,11 @@ class SupervisionMetrics:
     """Median time at work of the last attempts that ended well, in milliseconds; NaN before the first."""
     runs_open: int
     usage: Usage
+    """Usage of everything under it, that of agents that have left too."""
+    last_5m: RecentFigures
+    """Figures of the 5 minutes before the last event, agents that have left included."""
+    last_1h: RecentFigures
+    """The same of the last hour."""
     by_specialty: dict[str, tuple[int, int]]
     """Attempts that ended well and that failed, by the stems of a specialty or category."""
 
@@ -122,9 +128,7 @@ def metrics_of(state: State, supervisor: Supervisor) -> SupervisionMetrics:
     below = {descendant.id for descendant in subtree_of(state, supervisor)}
     agents = [agent for agent in state.agents.values() if agent.supervisor_id in below]
     done, failed = sum(agent.done for agent in agents), sum(agent.failed for agent in agents)
-    usage = NO_USAGE
-    for agent in agents:
-        usage = usage.plus(agent.usage)
+    recent = recent_of(state, "supervisor", supervisor.id, state.at_ms)
     return SupervisionMetrics(
         agents=len(agents),
         busy=sum(map(is_busy, agents)),
@@ -133,7 +137,9 @@ def metrics_of(state: State, supervisor: Supervisor) -> SupervisionMetrics:
         success_rate=share(done, failed),
         p50_ms=median_ms(time_ms for agent in agents for time_ms in agent.at_work_ms),
         runs_open=sum(run.supervisor_id in below for run in state.runs.values()),
-        usage=usage,
+        usage=supervisor.usage.plus(NO_USAGE),
+        last_5m=recent.last_5m,
+        last_1h=recent.last_1h,
         by_specialty=_count_by_specialty(state, agents),
     )
 

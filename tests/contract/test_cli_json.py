@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,7 +20,10 @@ from engine.core.commands import Pause, RemoveMember, Submit, SupervisorSpec, Sw
 from engine.core.events import Event, RunFinished
 from engine.core.queries.team.team_plan import ChangeKind
 from engine.core.records.records import copy_with
+from engine.core.records.values import Usage
 from engine.core.signals import EngineBegan
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec, Retry
 from engine.teamfile import read_team
 from tests.databases import write_database
@@ -436,3 +440,18 @@ def test_a_supervisor_is_busy_while_an_agent_below_it_works_and_suspended_withou
 
     assert items(working=True) == [("chief", "busy", 0), ("below", "busy", 1)]
     assert items(working=False) == [("chief", "suspended", 0), ("below", "suspended", 1)]
+
+
+def test_costs_have_the_shape_that_scripts_rely_on(tmp_path: Path, run: Run) -> None:
+    world = team_world(agent("ada"), options=SupervisorOptions(limits=Limits(cost_usd=2)))
+    world.order(Submit(request="the only request"))
+    usage = Usage(tokens_in=10, tokens_out=2, cost_usd=Decimal("0.54"))
+    world.record(next(iter(world.started)), "turn", what="model", input={"model": "large"}, usage=usage)
+    db = str(write_database(tmp_path / "team.db", world.journal))
+
+    for by in ("agent", "model", "tool", "task"):
+        item = json.loads(run("costs", "--json", "--by", by, "--db", db)[1])["items"][0]
+        shape = ["agent", "model", "tool", "task_id", "tokens_in", "tokens_out", "tokens_cached", "cost_usd", "left"]
+        assert (list(item), item["cost_usd"]) == (shape, "0.54")
+        assert [key for key in shape[:4] if item[key]] == ([] if by == "tool" else ["task_id" if by == "task" else by])
+    check("costs", run("costs", "--json", "--db", db)[1])

@@ -64,6 +64,16 @@ def recent_of(state: State, scope: Scope, key: str, now_ms: int) -> Recent:
     return _figures(list(_windows_of(state, scope, key)), now_ms)
 
 
+def usd_per_min(state: State, scope: Scope, key: str, now_ms: int) -> Decimal:
+    """Return the mean cost of a minute in the last five, in USD: as `recent_of` does, but faster."""
+    oldest, cost_nano = now_ms // SLOT_MS - MAX_SLOTS, 0
+    for window in _windows_of(state, scope, key):
+        cost_nano += sum(amounts.get("cost_nano", 0) for slot, amounts in window.fine.items() if slot > oldest)
+        if window.slot > oldest:
+            cost_nano += window.open.get("cost_nano", 0)
+    return Decimal(cost_nano) / (5 * 10**9)
+
+
 def model_figures(state: State, name: str, now_ms: int | None = None) -> Recent:
     """Return the figures of a model's calls: durations, successes, kinds of errors, tokens, cost.
 

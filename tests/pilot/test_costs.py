@@ -1,0 +1,68 @@
+"""The Costs screen: who spent it, agents that have left included."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from dashboard.views.costs import costs, describe_cost
+from dashboard.views.measures.costs import GROUPINGS, cost_rows
+from engine.core.commands import RemoveMember
+from engine.core.records.values import Usage
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
+from tests.pilot.hand import opened
+from tests.story import applied, attempt, submitted
+from tests.world import World, agent, team_world
+
+
+def spent() -> World:
+    """A team whose crawler spent most of its budget and has left."""
+    options = SupervisorOptions(limits=Limits(cost_usd=2))
+    world = team_world(agent("crawler"), agent("critic"), mode="parallel", options=options)
+    submitted(world)
+    for name, model, cost in (("crawler", "large", "1.2"), ("critic", "small", "0.00002")):
+        usage = Usage(tokens_in=400, tokens_out=20, cost_usd=Decimal(cost))
+        world.record(attempt(world, name), "turn 1", what="model", input={"model": model}, usage=usage)
+    usage = Usage(cost_usd=Decimal("0.0002"))
+    world.record(attempt(world, "critic"), "fetch_page", what="tool", usage=usage)
+    world.succeed(attempt(world, "crawler"))
+    applied(world, RemoveMember(target="crawler"))
+    return world
+
+
+def test_rows_of_every_grouping_add_up_to_what_the_team_has_spent() -> None:
+    state = spent().state
+
+    for by in GROUPINGS:
+        rows = cost_rows(state, by, state.at_ms)
+        assert sum((row.usage.cost_usd or Decimal(0)) for row in rows) == state.usage.cost_usd
+        listing = costs(rows, by=by)
+        cells = [dict(zip((column.title for column in listing.columns), listing.make(key), strict=True))
+                 for key in listing.keys]  # fmt: skip
+        assert {cell["COST"].text[-5] for cell in cells} == {"."}
+
+
+def test_an_agent_that_has_left_is_listed_with_its_models() -> None:
+    state = spent().state
+    (first, second) = cost_rows(state, "agent", state.at_ms)
+    details = describe_cost(state, first, by="agent", now_ms=state.at_ms, width=100, height=20, opens="")
+    text = "\n".join("".join(span.text for span in line.spans) for line in details.lines)
+
+    assert (first.name, first.left, second.name, second.left) == ("crawler", True, "critic", False)
+    assert costs([first, second], by="agent").make(first.key)[0].text == "crawler (left)"
+    assert first.usd_per_min == Decimal("0.24")
+    assert "large" in text
+    assert "$1.20, $0.24 a minute" in text
+
+
+@pytest.mark.anyio
+async def test_t_lists_costs_by_model_tool_and_task(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=spent()) as hand:
+        await hand.press("colon", *"costs", "enter")
+        seen = [hand.table.rows.columns[0].title]
+        for _ in GROUPINGS:
+            await hand.press("t")
+            seen.append(hand.table.rows.columns[0].title)
+
+    assert seen == ["AGENT", "MODEL", "TOOL", "TASK", "AGENT"]
