@@ -58,7 +58,7 @@ async def test_the_palette_finds_it_and_says_its_key(tmp_path: Path) -> None:
 async def test_the_help_of_every_screen_names_its_key_and_its_own_explains_its_keys_and_columns(tmp_path: Path) -> None:
     async with opened(tmp_path, size=(160, 200)) as hand:
         await hand.press("question_mark")
-        assert "f9            go to Teams\nf10           go to Lengths" in hand.told("details")
+        assert "f10           go to Costs\nf13           go to Lengths" in hand.told("details")
         assert ": lengths" in hand.told("details")
         await hand.press("escape", "f13", "question_mark")
         assert "show only the agents with a long name, or all of them" in hand.told("details")
