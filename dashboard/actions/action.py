@@ -129,7 +129,7 @@ def _warn_missing(screen: ActionScreen, text: str) -> None:
 
 
 def require_agent(screen: ActionScreen, name: str | None) -> str | None:
-    """Return the agent of the named object or of the one under the cursor; warn if there is none."""
+    """Return the agent of the named object or of the one under the cursor, the lead of a team; warn if none."""
     target = require_target(screen, name, find_agent)
     agent_id = agent_behind(screen.state, target)
     if target is not None and agent_id is None:

@@ -19,6 +19,7 @@ from textual.widgets import Button, TextArea
 from dashboard.deck.deck import Deck
 from dashboard.deck.live_screen import is_on_top
 from dashboard.dialogs.dialog import Answer, Dialog, DialogText
+from dashboard.reading.model_table import unlisted_models
 from dashboard.user.external_editor import EditorFailed, edit_externally, editor_of
 from dashboard.user.spec_text import (
     NEW,
@@ -27,6 +28,7 @@ from dashboard.user.spec_text import (
     known_servers,
     read_draft,
 )
+from dashboard.views.changes.models import UNLISTED
 from dashboard.views.changes.outcomes import rehearse
 from dashboard.views.drawing.rows import Cell, labelled_cell
 from dashboard.views.view_state import ViewState
@@ -177,7 +179,9 @@ class SpecEditor(Dialog):
             return
         new = self._new_references()
         code = [labelled_cell("runs", ", ".join(new), "draining")] if new else []
-        self.text_of("preview").show_any([*code, *self.preview(view, spec)])
+        unlisted = unlisted_models(view.state, self._supervisor_id, spec)
+        models = [Cell(f"the model {name} is {UNLISTED}", "warn") for name in unlisted]
+        self.text_of("preview").show_any([*code, *models, *self.preview(view, spec)])
         if self.is_unchanged(spec):
             self.text_of("would").show_any([Cell("nothing is changed yet", "muted")])
             self.show_problem(self._unopened)

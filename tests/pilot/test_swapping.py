@@ -13,6 +13,7 @@ from dashboard.dialogs.dialog import Choices, Dialog
 from dashboard.dialogs.members import RemoveDialog
 from dashboard.dialogs.swap import RollbackDialog, SwapDialog
 from dashboard.widgets.fields import Radio
+from dashboard.widgets.yaml_area import YamlArea
 from engine.core.commands import RemoveMember, Rollback, SwapAgent, SwapAgents, Undo
 from engine.core.specs.model_spec import ModelSpec, Price
 from engine.core.specs.options import SupervisorOptions
@@ -71,6 +72,10 @@ async def test_those_that_share_no_specialty_are_folded_behind_a_line(tmp_path: 
         assert "more:" not in [choices.get_option_at_index(place).id for place in range(choices.option_count)]
 
 
+NO_TURBOX = "would be refused: no model 'turbox' in the file; known: fast, own, slow; or give provider/name"
+FAKE = ModelSpec(replies=[{"text": "so"}])
+
+
 def crew_of_models() -> World:
     critic = AgentSpec(name="critic", agent_type="ReactAgent", model="fast")
     models = {
@@ -94,6 +99,31 @@ async def test_a_model_is_swapped_with_four_keys_from_one_list_with_the_specs(tm
         assert "quarterdeck swap critic --model slow --mode drain" in hand.told("shell")
         await hand.press("enter")
         assert hand.ordered == SwapAgent(agent="@a1", model="slow", generation=1)
+
+
+async def test_on_a_team_the_agent_that_leads_it_is_swapped(tmp_path: Path) -> None:
+    lead = AgentSpec(name="lead", agent_type="ReactAgent", model="fast")
+    options = SupervisorOptions(lead="lead", models={"fast": FAKE, "slow": FAKE})
+    async with opened(tmp_path, work=team_world(lead, mode="delegate", options=options)) as hand:
+        await hand.press("h", "enter")
+        assert hand.ordered == SwapAgent(agent="@a1", model="slow", generation=1)
+
+
+async def test_a_model_that_is_written_into_a_spec_is_looked_up_too(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=crew_of_models()) as hand:
+        await hand.press("colon", *"edit critic", "enter", "ctrl+end", *"timeout_s: 9")
+        area = hand.dialog.query_one(YamlArea)
+        text = area.text
+        for model, problem, is_unlisted in (
+            ("turbox", NO_TURBOX, True),
+            ("openai/gpt-foo", "", True),
+            ("own", "", False),
+        ):
+            area.text = text.replace("model: fast", f"model: {model}")
+            await hand.press()
+            assert hand.problem == problem
+            preview = " ".join(hand.told("preview").split())
+            assert (f"the model {model} is not known here" in preview) is is_unlisted
 
 
 @pytest.mark.parametrize(("line", "mode"), [("swap critic", "migrate"), ("swap critic --mode abort", "abort")])

@@ -95,11 +95,15 @@ def is_in_trouble(state: State, member_id: str) -> bool:
 
 
 def agent_behind(state: State, target: Target | None) -> str | None:
-    """Return the agent that a target is, or the one that works on it."""
+    """Return the agent that a target is, the one that works on it, or the agent that leads it."""
     if target is None:
         return None
     if target.kind == "agent":
         return target.id
+    if target.kind == "supervisor":
+        supervisor = state.supervisors[target.id]
+        members = (state.agents[member_id] for member_id in supervisor.members if member_id in state.agents)
+        return next((agent.id for agent in members if agent.name == supervisor.options.lead), None)
     task = state.tasks.get(target.id)
     worker = (task.agent_id or task.worker_id) if task is not None else None
     return worker if worker in state.agents else None
