@@ -23,7 +23,7 @@ from dashboard.views.inbox import question_of
 from dashboard.views.words.absent import is_issued
 from dashboard.views.words.amounts import moment, remaining
 from dashboard.views.words.parsers import LineQuestion, parse_deadline_s, parse_priority
-from engine.core.commands import Abort, Command, RetryWork, RevokeGrant, SetDeadline, SetPriority, Steer
+from engine.core.commands import Abort, Answer, Command, RetryWork, RevokeGrant, SetDeadline, SetPriority, Steer
 from engine.core.errors import Refused
 from engine.core.queries.money.budget import deadline_of
 from engine.core.queries.targets import find_task, find_work, id_in, id_target
@@ -194,20 +194,23 @@ def _answer(screen: ActionScreen, line: CommandLine) -> None:
 
 
 def _ask_for_answer(screen: ActionScreen, ids: Sequence[str], option: str | None = None, output: str = "") -> None:
-    """Ask for one answer to questions; if another answer came first, ask again with the draft."""
-    dialog = dialogs.answer.AnswerDialog(*ids, initial_option=option, output=output)
-
-    def receive(outcome: "CommandReply") -> None:
-        dialog.handle_outcome(outcome)
-        text = dialog.draft_text
-        if outcome.status == "refused" and text and not screen.app.screen.is_modal:
-            _ask_for_answer(screen, ids, dialog.answered, text)
+    """Ask for one answer to questions, then for the next; if another answer came first, ask again with the draft."""
 
     def send(command: Command | None) -> None:
-        if command is not None:
+        if isinstance(command, Answer):
             screen.unmark()
-        screen.deck.commands.send(command, receive=receive)
+            screen.deck.commands.send(command, receive=partial(receive, command))
 
+    def receive(command: Answer, outcome: "CommandReply") -> None:
+        dialog.handle_answer(command, outcome)
+        text = command.output
+        if outcome.status == "refused" and isinstance(text, str) and text and not screen.app.screen.is_modal:
+            _ask_for_answer(screen, [command.escalation, *command.also], command.answer, text)
+
+    is_one_of_many = len(ids) == 1 and option is None and not output
+    dialog = dialogs.answer.AnswerDialog(
+        *ids, initial_option=option, output=output, send=send if is_one_of_many else None
+    )
     screen.app.push_screen(dialog, send)
 
 

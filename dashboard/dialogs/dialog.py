@@ -115,6 +115,10 @@ class Dialog(LiveScreen, ModalScreen[Answer]):
         """Yield the widgets between title and buttons."""
         yield DialogText(id="details")
 
+    def compose_below(self) -> Iterable[Widget]:
+        """Yield the widgets below the body, which do not scroll with it."""
+        return ()
+
     def build_command(self) -> Answer:
         """Return the command that the input describes; None while it is incomplete.
 
@@ -145,6 +149,7 @@ class Dialog(LiveScreen, ModalScreen[Answer]):
             yield Bar(id="title")
             with VerticalScroll(id="inside", can_focus=False):
                 yield from self.compose_body()
+            yield from self.compose_below()
             yield DialogText(id="problem")
             with Horizontal(id="buttons"):
                 yield from self.buttons()

@@ -2,6 +2,7 @@
 
 from dashboard.actions import BY_NAME
 from dashboard.actions.action import CommandLine
+from dashboard.deck.text_reading import TextReading
 from dashboard.frame.table_screen import BELOW, MARKS, TableScreen
 from dashboard.views.changes.targets import Target, target_of
 from dashboard.views.drawing.row_pane import RowDetails, describe_need
@@ -14,6 +15,7 @@ class InboxScreen(TableScreen):
     """Questions first, then members in error and failed tasks."""
 
     PLACE = "inbox"
+    SORTED = False
     GRIPS = (BELOW,)
     BELOW_MIN_HEIGHT = 20
     MARKED = "enter gives them one answer"
@@ -28,11 +30,18 @@ class InboxScreen(TableScreen):
         "cancel",
     )
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._reading = TextReading(self.details.show_now)
+
     def listing(self, view: ViewState) -> Listing:
         return inbox(view.state, now_ms=view.now_ms, needle=self.finding.needle, can_write=view.can_write)
 
     def describe_row(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
-        return describe_need(view, key, width, height)
+        self._reading.texts.begin_redraw()
+        details = describe_need(view, key, self._reading.texts, width, height)
+        self._reading.read_missing(self.deck.background)
+        return details
 
     def open_row(self, key: str) -> None:
         state = self.state

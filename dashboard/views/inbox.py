@@ -1,9 +1,12 @@
 """The inbox: questions with their answers, then members in error and failed tasks."""
 
+import json
 from collections.abc import Reversible, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any, NamedTuple
 
+from dashboard.views.answers import answer_choices
 from dashboard.views.drawing.call_lines import call_cells
 from dashboard.views.drawing.facts import to_cell, to_cells
 from dashboard.views.drawing.rows import (
@@ -18,13 +21,13 @@ from dashboard.views.drawing.rows import (
 )
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.task import past_facts
-from dashboard.views.words.amounts import clock, countdown, elapsed, moment, pluralize
+from dashboard.views.words.amounts import clock, countdown, elapsed, moment, pluralize, spent_text
 from dashboard.views.words.filters import parse_partial_filter
 from dashboard.views.words.keyed import fill_keys
 from dashboard.views.words.names import without_title
 from dashboard.views.words.subjects import NeedSubject
 from engine.core.events import CommandApplied, EscalationAnswered
-from engine.core.queries.people.needs import needs_person
+from engine.core.queries.people.needs import Reach, needs_person, reach_of
 from engine.core.queries.people.questions import similar_questions
 from engine.core.queries.targets import name_of
 from engine.core.records.records import JsonValue
@@ -42,32 +45,6 @@ _ABOUT = {
     "nobody": "work for nobody",
     "budget": "a budget",
 }
-MEANINGS: dict[tuple[str, str], str] = {
-    ("ask", "reply"): "tells the agent what you write",
-    ("approval", "allow_once"): "this call may happen",
-    ("approval", "allow_always"): "this and every later call of the tool by this generation of the agent",
-    ("approval", "reject_once"): "this call does not happen; the agent is told so",
-    ("approval", "reject_always"): "nor does any later one by this generation of the agent",
-    ("permission", "allow_once"): "the program may do it",
-    ("permission", "allow_always"): "it may do this and everything of the same kind",
-    ("permission", "reject_once"): "the program may not do it",
-    ("permission", "reject_always"): "it may not do this, nor anything of the same kind",
-    ("failure", "retry"): "tries it again; its failure policies start over",
-    ("failure", "reject"): "goes on to the next failure policy; without one the task fails",
-    ("failure", "skip"): "skips it; tasks that wait for it go on without it",
-    ("failure", "use"): "marks it done, with the output that you give",
-    ("doubt", "again"): "it did not happen: call the tool again",
-    ("doubt", "ran"): "it happened: do not call the tool again; you give its output",
-    ("doubt", "fail"): "the task fails",
-    ("drain", "wait"): "the attempts end in their own time",
-    ("drain", "abort"): "the attempts stop now and begin again on the new generation",
-    ("budget", "continue"): "allows the same amount again",
-    ("budget", "stop"): "ends it at its next step; what is done is kept",
-    ("budget", "fail"): "ends it now, as failed",
-}
-"""The meaning of an answer, by kind of question and answer."""
-WITH_OUTPUT = frozenset({("ask", "reply"), ("failure", "use"), ("doubt", "ran")})
-"""Answers that come with an output, by kind of question and answer."""
 MAX_SHOWN = 100
 """Questions that are listed for a common answer, each with its call."""
 
@@ -177,11 +154,11 @@ def need_row(state: State, key: str, now_ms: int, *, can_write: bool = True) -> 
             Cell(_ABOUT.get(escalation.kind, escalation.kind), "attention"),
             key,
             subject_name(state, escalation),
-            escalation.question,
+            question_text(escalation),
             Cell(default_text(escalation, now_ms), "draining" if escalation.due_ms is not None else "muted"),
             escalation.asked_ms,
             now_ms,
-            escalation.options,
+            [choice.label for choice in answer_choices([escalation])],
         )
 
     def problem(noun: str, name: str, text: str, keys: str, since_ms: int | None = None) -> NeedRow:
@@ -202,6 +179,20 @@ def need_row(state: State, key: str, now_ms: int, *, can_write: bool = True) -> 
         else f"has failed: {without_title(task.error or 'no message', task.title)}"
     )
     return problem("a task", task.title, text, "<retry:r> retry", task.ended_ms)
+
+
+def question_text(escalation: Escalation) -> str:
+    """Return a question with what has to be decided first: the call, or the amounts of a budget."""
+    detail = escalation.detail
+    if escalation.kind == "budget" and {"amount", "spent", "limit"} <= detail.keys():
+        name, spent, limit = str(detail["amount"]), Decimal(str(detail["spent"])), Decimal(str(detail["limit"]))
+        text = spent_text(spent, limit, name)
+        return f"{text} spent" + ("; the next call does not fit" if spent < limit else "") + ": may it continue?"
+    arguments = detail.get("arguments")
+    if escalation.kind != "approval" or not isinstance(arguments, dict):
+        return escalation.question
+    values = ", ".join(f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items())
+    return f"may it {detail['tool']}? {values}"
 
 
 def default_text(escalation: Escalation, now_ms: int) -> str:
@@ -264,13 +255,6 @@ def _read_answered_ids(event: CommandApplied) -> Sequence[JsonValue]:
     return answered_ids if isinstance(answered_ids, list) else ()
 
 
-def common_answers(escalations: Sequence[Escalation]) -> list[str]:
-    """Return the answers that all of these questions accept, in the order of the first question."""
-    if not escalations:
-        return []
-    return [option for option in escalations[0].options if all(option in other.options for other in escalations)]
-
-
 def several_lines(state: State, ids: Sequence[str], recent: Reversible[Entry], now_ms: int) -> list[Cell]:
     """Return the lines of several questions; for a settled one, its answer."""
     cells = []
@@ -297,9 +281,25 @@ def place_of(state: State, key: str) -> str:
     return "agents" if key in state.agents else "tasks"
 
 
-def question_lines(state: State, escalation: Escalation, now_ms: int) -> Sequence[Cell]:
-    """Return a question in full: its subject, similar questions, and its default."""
+_REACH_WORDS: dict[Reach, str] = {
+    "team": "all work of the team",
+    "run": "the run",
+    "agent": "the work of the agent",
+    "task": "the task",
+    "nothing": "nothing",
+}
+
+
+def question_lines(state: State, escalation: Escalation, now_ms: int, said: str = "") -> Sequence[Cell]:
+    """Return a question in full: its subject, the call, what its agent `said` before, similar questions, its default.
+
+    Args:
+        said: The last words of the agent, from `facts.last_words`.
+    """
     lines = [Cell(escalation.question, "strong"), *call_cells(escalation)]
+    if said:
+        lines.append(labelled_cell("it said", said))
+    lines.append(labelled_cell("holds back", _REACH_WORDS[reach_of(state, escalation.id)]))
     task = state.tasks.get(escalation.subject)
     if task is not None:
         facts = {fact.label: fact for fact in past_facts(state, task, now_ms=now_ms)}

@@ -33,7 +33,7 @@ async def test_a_question_stands_whole_below_with_what_each_answer_means(tmp_pat
 
     assert "seeker wants to call files/write" in told
     assert 'text: "# Tides"' in told
-    assert "allow_once     this call may happen" in told
+    assert "1  allow once          this call may happen" in told
 
 
 async def test_the_pane_follows_the_cursor_and_goes_where_there_is_no_room(tmp_path: Path) -> None:

@@ -17,8 +17,9 @@ from dashboard.cli.printing.items import fields_of, usage_item
 from dashboard.cli.printing.output import NO_ENGINE, fail, quote_path, say
 from dashboard.engines.process import is_alive
 from dashboard.interrupts import Stop, no_interrupt_lost
+from dashboard.views.answers import WITH_OUTPUT
 from dashboard.views.drawing.call_lines import plain_lines
-from dashboard.views.inbox import WITH_OUTPUT, subject_name
+from dashboard.views.inbox import subject_name
 from dashboard.views.words.amounts import pluralize, stopwatch
 from engine.core.fold import fold
 from engine.core.queries.targets import id_target

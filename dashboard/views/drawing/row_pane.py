@@ -3,23 +3,26 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from dashboard.views.answers import MAX_DIGIT, AnswerChoice, answer_choices
 from dashboard.views.drawing.facts import to_cells
-from dashboard.views.drawing.lines import BLANK, Line, Span, hairline, indent, pad
+from dashboard.views.drawing.lines import BLANK, Line, Span, cut, hairline, indent, pad
 from dashboard.views.drawing.prose import prose
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.drawing.sections import wrap_beginning, wrap_end
 from dashboard.views.facts.agent_says import latest_output
 from dashboard.views.facts.ended import EndedTask
+from dashboard.views.facts.last_words import earlier_lines, last_words
 from dashboard.views.facts.now import now_of_task
 from dashboard.views.facts.run_page import run_lines
 from dashboard.views.facts.run_work import Census, at_work_lines, ended_lines, waiting_lines
 from dashboard.views.facts.steps import calls_of
 from dashboard.views.facts.task import task_facts
 from dashboard.views.facts.task_page import child_lines, task_lines
-from dashboard.views.inbox import MEANINGS, question_lines
+from dashboard.views.inbox import question_lines
 from dashboard.views.view_state import ViewState
+from dashboard.views.words.names import JournalTexts
 from dashboard.views.words.subjects import worker_name
-from engine.core.state import Escalation, Task
+from engine.core.state import Task
 
 _LABEL = 12
 _MAX_WIDTH = 120
@@ -46,16 +49,20 @@ def draw_details(more: RowDetails, width: int) -> list[Line]:
     return [hairline(more.title, width, right=more.right), *more.lines]
 
 
-def describe_need(view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
-    """Return a question with its answers and their meanings, or the problem of a member or a task."""
+def describe_need(view: ViewState, key: str, texts: JournalTexts, width: int, height: int) -> RowDetails | None:
+    """Return a question with its answers and what its agent said before, or the problem of a member or a task."""
     state, now_ms = view.state, view.now_ms
     escalation = state.escalations.get(key)
     if escalation is not None:
-        lines = labelled_paragraphs(question_lines(state, escalation, now_ms), width)
-        options = escalation.options
-        meanings = [Cell(_describe_answer(escalation, option), "muted", f"  {option:<15}") for option in options]
-        answers = [Line((Span(" answers", "muted"),)), *labelled_paragraphs(meanings, width)] if meanings else []
-        return RowDetails(f"QUESTION {key}", [*lines, BLANK, *answers], "enter answers it" if view.can_write else "")
+        task = state.tasks.get(escalation.subject)
+        said = last_words(task, view.live, texts)
+        lines = labelled_paragraphs(question_lines(state, escalation, now_ms, said), width)
+        choices = answer_choices([escalation])
+        answers = [Line((Span(" answers", "muted"),)), *labelled_paragraphs(choice_cells(choices), width)]
+        lines += [BLANK, *answers] if choices else []
+        if earlier := earlier_lines(task, texts, height - len(lines) - 2):
+            lines += [BLANK, Line((Span(" before, the newest first", "muted"),)), *labelled_lines(earlier, width)]
+        return RowDetails(f"QUESTION {key}", lines, "enter answers it" if view.can_write else "")
     if key in state.tasks:
         return describe_task(view, key, None, width, height)
     member = state.agents.get(key) or state.supervisors.get(key)
@@ -65,9 +72,17 @@ def describe_need(view: ViewState, key: str, width: int, height: int) -> RowDeta
     return RowDetails(member.name, labelled_paragraphs([problem], width))
 
 
-def _describe_answer(escalation: Escalation, answer: str) -> str:
-    means = MEANINGS.get((escalation.kind, answer), "")
-    return f"{means}  (the default)".strip() if answer == escalation.default else means
+def choice_cells(choices: Sequence[AnswerChoice], *, tone: str = "muted") -> list[Cell]:
+    """Return a line for each answer: the digit that gives it, its words, what it means."""
+    widest = max((len(choice.label) for choice in choices), default=0) + 2
+    return [
+        Cell(
+            f"{choice.meaning}{'  (the default)' if choice.is_default else ''}".strip(),
+            tone,
+            f"{place if place <= MAX_DIGIT else ' ':>3}  {choice.label:<{widest}}",
+        )
+        for place, choice in enumerate(choices, 1)
+    ]
 
 
 def describe_task(
@@ -169,3 +184,11 @@ def labelled_paragraphs(cells: Sequence[Cell], width: int) -> list[Line]:
             label = Span(f" {lead}" if not at else " " * (len(lead) + 1), "muted")
             lines.append(Line((label, Span(piece, cell.tone))))
     return lines
+
+
+def labelled_lines(cells: Sequence[Cell], width: int) -> list[Line]:
+    """Return cells with their labels, one line each."""
+    room = max(8, width - _LABEL - 2)
+    return [
+        Line((Span(f" {pad(cell.lead, _LABEL)}", "muted"), Span(cut(cell.text, room), cell.tone))) for cell in cells
+    ]
