@@ -12,14 +12,13 @@ from dashboard.views.header import program_line, shell_command
 from dashboard.views.inbox import place_of
 from dashboard.views.past import PAST_REFUSAL
 from dashboard.views.words.keyed import fill_keys
-from engine.core.queries.people.needs import needs_person
 
 _NOT_CHECKED = "the engine is still being looked for; press the key again in a moment"
 
 
 def _go_to_next_need(screen: ActionScreen, _line: CommandLine) -> None:
     """Go to the next object that waits for a person; questions, in the inbox, come first."""
-    waiting = needs_person(screen.state)
+    waiting = screen.deck.view.counts.needs_person
     if not waiting:
         screen.deck.messages.say("nothing waits for you", "done")
         return

@@ -20,7 +20,8 @@ from dashboard.cli.printing.times import seconds
 from dashboard.cli.sending import Sending, change, send_and_report, sending_options
 from dashboard.cli.steps import json_given
 from dashboard.views.drawing.call_lines import diffs_of, plain_lines
-from dashboard.views.inbox import COLUMNS, need_fields, need_row
+from dashboard.views.inbox import COLUMNS, NeedRow, need_fields, need_row
+from dashboard.views.measures.digest import make_digest
 from dashboard.views.words.amounts import moment
 from dashboard.views.words.answers import grant_limits
 from dashboard.views.words.filters import Filter
@@ -28,7 +29,7 @@ from dashboard.views.words.parsers import Mistyped, parse_amount
 from dashboard.views.words.subcommands import subcommand_of
 from engine.core import commands
 from engine.core.commands import Command
-from engine.core.queries.people.needs import needs_person
+from engine.core.queries.people.needs import reach_of
 from engine.core.queries.targets import id_in, name_of
 from engine.core.state import Escalation, State
 from engine.reading.folding import fold_file
@@ -90,30 +91,41 @@ def inbox(ctx: click.Context, row_filter: Filter) -> None:
     """List the questions that wait for a person."""
     with read_team(ctx) as look:
         state, now_ms = look.state, look.now_ms
-    waiting = row_filter.apply(state.escalations.values(), lambda escalation: need_fields(state, escalation.id, now_ms))
+        counts = make_digest(state, working=look.working, live=look.reader.live(), now_ms=now_ms)
+    waiting = row_filter.apply(
+        [state.escalations[need] for need in counts.needs_person if need in state.escalations],
+        lambda escalation: need_fields(state, escalation.id, now_ms),
+    )
+    troubles = row_filter.apply(
+        [need for need in counts.needs_person if need not in state.escalations],
+        lambda key: need_fields(state, key, now_ms, counts),
+    )
     check_filter(row_filter)
     items = [
         {
             "id": escalation.id,
             "about": escalation.kind,
             **fields_of(escalation, "subject run_id question options default due_ms left_ms asked_ms"),
+            "holds_back": reach_of(state, escalation.id),
             **_call_item(escalation),
         }
         for escalation in waiting
     ]
 
     def make_lines() -> list[str]:
-        rows = [need_row(state, escalation.id, now_ms) for escalation in waiting]
+        needs = ((escalation, need_row(state, escalation.id, now_ms)) for escalation in waiting)
+        rows = [row._replace(options=escalation.options) for escalation, row in needs]  # as `answer` takes them
         empty = "no question passes the filter" if row_filter else "no question waits for an answer"
         return [
             *make_table(COLUMNS, rows, empty=empty).lines(),
             *(line for escalation in waiting for line in _call_lines(escalation)),
         ]
 
-    emit(ctx, "inbox", look.body(items), make_lines)
-    troubles = row_filter.apply(needs_person(state), lambda key: need_fields(state, key, now_ms))
-    if others := [_describe_trouble(state, key) for key in troubles if key not in state.escalations]:
-        say(f"other problems: {', '.join(others)}")
+    others = [_trouble_item(state, key, need_row(state, key, now_ms, counts)) for key in troubles]
+    emit(ctx, "inbox", {**look.body(items), "others": others}, make_lines)
+    if others:
+        texts = [f"{item['of']} {item['problem']} ({item['command']})" for item in others]
+        say(f"other problems: {', '.join(texts)}")
 
 
 def _call_item(escalation: Escalation) -> dict[str, object]:
@@ -129,12 +141,16 @@ def _call_lines(escalation: Escalation) -> list[str]:
     return ["", f"{escalation.id}:", *lines] if lines else []
 
 
-def _describe_trouble(state: State, key: str) -> str:
-    """Describe a problem that needs a person but has no question, with the command that helps."""
-    task = state.tasks.get(key)
-    if task is None:
-        return f"{name_of(state, key)} in error (quarterdeck resume {key})"
-    return f"task {task.title} {task.status.value.replace('_', ' ')} (quarterdeck retry {key})"
+def _trouble_item(state: State, key: str, row: NeedRow) -> dict[str, str]:
+    """Return a problem that needs a person but has no question, with the command that helps."""
+    agent = state.agents.get(key)
+    if key in state.tasks:
+        command = f"quarterdeck retry {key}"
+    elif agent is not None and agent.error is None:
+        command = f"quarterdeck cancel @{key}"
+    else:
+        command = f"quarterdeck resume @{key}"
+    return {"id": key, "about": row.about.text, "of": row.of, "problem": row.text, "command": command}
 
 
 @change("answer")

@@ -35,7 +35,7 @@ class InboxScreen(TableScreen):
         self._reading = TextReading(self.details.show_now)
 
     def listing(self, view: ViewState) -> Listing:
-        return inbox(view.state, now_ms=view.now_ms, needle=self.finding.needle, can_write=view.can_write)
+        return inbox(view.state, view.counts, now_ms=view.now_ms, needle=self.finding.needle, can_write=view.can_write)
 
     def describe_row(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
         self._reading.texts.begin_redraw()

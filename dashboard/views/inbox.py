@@ -21,6 +21,7 @@ from dashboard.views.drawing.rows import (
 )
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.task import past_facts
+from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import clock, countdown, elapsed, moment, pluralize, spent_text
 from dashboard.views.words.filters import parse_partial_filter
 from dashboard.views.words.keyed import fill_keys
@@ -95,21 +96,24 @@ COLUMNS: tuple[Column[NeedRow, Any], ...] = (
 )  # fmt: skip
 
 
-def inbox(state: State, *, now_ms: int, needle: str = "", can_write: bool = True) -> Listing:
+def inbox(
+    state: State, counts: Digest | None = None, *, now_ms: int, needle: str = "", can_write: bool = True
+) -> Listing:
     """Return the needs as rows; keys are ids of questions, agents, supervisors and tasks.
 
     Args:
+        counts: What agents do, from which stuck ones are known.
         can_write: Whether to name keys that change the team.
     """
-    every = needs_person(state)
+    every = needs_person(state) if counts is None else counts.needs_person
     row_filter = parse_partial_filter(needle)
-    keys = row_filter.apply(every, lambda key: need_fields(state, key, now_ms))
+    keys = row_filter.apply(every, lambda key: need_fields(state, key, now_ms, counts))
     hint = "questions of agents, about failed tasks, tools and budgets appear here"
     empty = empty_message(needle, "", "nothing waits for you", hint)
     columns = _question_columns(state, now_ms, alone=len(every) == len(state.escalations))
 
     def make(key: str) -> tuple[Cell, ...]:
-        return make_cells(columns, need_row(state, key, now_ms, can_write=can_write))
+        return make_cells(columns, need_row(state, key, now_ms, counts, can_write=can_write))
 
     return Listing(columns=columns, keys=keys, make=make, empty=empty, total=len(every))
 
@@ -140,14 +144,14 @@ def _question_columns(state: State, now_ms: int, *, alone: bool) -> tuple[Column
     return visible_columns(COLUMNS, widths)
 
 
-def need_fields(state: State, key: str, now_ms: int) -> NeedSubject:
+def need_fields(state: State, key: str, now_ms: int, counts: Digest | None = None) -> NeedSubject:
     """Return the filter subject of a row."""
-    cells = make_cells(visible_columns(COLUMNS), need_row(state, key, now_ms))
+    cells = make_cells(visible_columns(COLUMNS), need_row(state, key, now_ms, counts))
     return NeedSubject(state, key, [cell.text for cell in cells], now_ms)
 
 
-def need_row(state: State, key: str, now_ms: int, *, can_write: bool = True) -> NeedRow:
-    """Return the row of a question, a member in error or a failed task; with the keys that help if it `can_write`."""
+def need_row(state: State, key: str, now_ms: int, counts: Digest | None = None, *, can_write: bool = True) -> NeedRow:
+    """Return the row of a question, a member in trouble or a failed task; with the keys that help if it `can_write`."""
     escalation = state.escalations.get(key)
     if escalation is not None:
         return NeedRow(
@@ -167,6 +171,12 @@ def need_row(state: State, key: str, now_ms: int, *, can_write: bool = True) -> 
 
     if (agent := state.agents.get(key)) is not None:
         keys = "<swap:h> swap · <pause or resume:z> resume"
+        if agent.error is None:
+            stuck = counts.activities.of_agent(agent) if counts is not None else None
+            words, since_ms = (stuck.words, stuck.since_ms) if stuck is not None else ("", None)
+            return problem(
+                "an agent", agent.name, f"is stuck: {words}", "<swap:h> swap · <cancel:ctrl+d> stop", since_ms
+            )
         return problem("an agent", agent.name, f"cannot work: {agent.error}", keys)
     if (supervisor := state.supervisors.get(key)) is not None:
         return problem("a team", supervisor.name, str(supervisor.error), "<pause or resume:z> resume")

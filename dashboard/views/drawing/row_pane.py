@@ -68,7 +68,11 @@ def describe_need(view: ViewState, key: str, texts: JournalTexts, width: int, he
     member = state.agents.get(key) or state.supervisors.get(key)
     if member is None:
         return None
-    problem = Cell(str(member.error or "nothing is wrong with it"), "error")
+    words = member.error
+    if words is None:
+        activity = view.counts.activities.of_agent(state.agents[key]) if key in state.agents else None
+        words = f"is stuck: {activity.words}" if activity is not None and activity.kind == "stuck" else "works again"
+    problem = Cell(words, "error")
     return RowDetails(member.name, labelled_paragraphs([problem], width))
 
 

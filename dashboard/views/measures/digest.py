@@ -1,7 +1,7 @@
 """Counters over the whole state, computed once per redraw."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import MappingProxyType
@@ -24,6 +24,8 @@ class KindCounts(NamedTuple):
 
     at_ms: int
     by_supervisor: Mapping[str, Counter[ActivityKind]]
+    stuck_ids: Sequence[str] = ()
+    """The agents that are stuck."""
 
 
 @dataclass(slots=True)
@@ -37,8 +39,6 @@ class Digest:
     busy_of: Counter[str] = field(default_factory=Counter)
     """Busy agents by supervisor, including everything below it."""
     agents_of: Counter[str] = field(default_factory=Counter)
-    needs_person: list[str] = field(default_factory=list)
-    """As `needs_person` returns it."""
     working: bool = True
     """Whether an engine is at work; without one, open attempts make no progress."""
     seq: int = 0
@@ -48,6 +48,9 @@ class Digest:
     _state: State = field(default_factory=State)
     _now_ms: int = 0
     _kinds: KindCounts | None = None
+    _needs: list[str] = field(default_factory=list)
+    """Those of the state alone."""
+    _needs_with_stuck: tuple[Sequence[str], list[str]] | None = None
     _answers: dict[Callable[[State], Any], Any] = field(default_factory=dict)
 
     def compute_once(self, ask: Callable[[State], T], state: State) -> T:
@@ -74,9 +77,22 @@ class Digest:
 
     def kinds_of(self, supervisor_id: str) -> Counter[ActivityKind]:
         """Return how many agents of a supervisor, including everything below it, do what."""
+        return self._count_kinds().by_supervisor[supervisor_id]
+
+    @property
+    def needs_person(self) -> list[str]:
+        """What waits for a person, with the agents that are stuck, as `needs_person` of the queries returns it."""
+        stuck_ids = self._count_kinds().stuck_ids
+        if not stuck_ids:
+            return self._needs
+        if self._needs_with_stuck is None or self._needs_with_stuck[0] != stuck_ids:
+            self._needs_with_stuck = stuck_ids, needs_person(self._state, stuck_ids)
+        return self._needs_with_stuck[1]
+
+    def _count_kinds(self) -> KindCounts:
         if self._kinds is None:
             self._kinds = count_kinds(self._state, self.activities, self._now_ms)
-        return self._kinds.by_supervisor[supervisor_id]
+        return self._kinds
 
 
 def make_digest(
@@ -104,11 +120,11 @@ def make_digest(
     out = Digest(
         working=working,
         seq=state.seq,
-        needs_person=needs_person(state),
         waiting_of=waiting_of(state),
         activities=activities,
         _state=state,
         _now_ms=now_ms,
+        _needs=needs_person(state),
         _kinds=kinds,
     )
     out.waiting = sum(queue.ready for queue in state.queues.values())
@@ -133,9 +149,13 @@ def _sum_teams(state: State, out: Digest) -> None:
 def count_kinds(state: State, activities: Activities, now_ms: int) -> KindCounts:
     """Count what the agents of each supervisor, including everything below it, do."""
     by_supervisor: dict[str, Counter[ActivityKind]] = defaultdict(Counter)
+    stuck_ids: list[str] = []
     for agent in state.agents.values():
-        by_supervisor[agent.supervisor_id][activities.kind_of(agent)] += 1
+        kind = activities.kind_of(agent)
+        by_supervisor[agent.supervisor_id][kind] += 1
+        if kind == "stuck" and agent.removing is None:
+            stuck_ids.append(agent.id)
     for supervisor_id, own in [*by_supervisor.items()]:
         for ancestor in islice(supervisors_from(state, supervisor_id), 1, None):
             by_supervisor[ancestor.id] += own
-    return KindCounts(now_ms, by_supervisor)
+    return KindCounts(now_ms, by_supervisor, stuck_ids)
