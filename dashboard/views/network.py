@@ -241,7 +241,7 @@ COLUMNS: tuple[Column[MemberRow, agents.AgentRank], ...] = (
     Column("LAST 60 s", METER, drop=4, calm=True, cell=_load_cell,
            meaning="how busy it was in the last minute; ◆ swap, ◇ strategy, ✕ failure, ‖ pause, ⚑ question"),
     Column("NOW", MIN_NOW_WIDTH, grow=1, max_width=_MAX_NOW_WIDTH, calm=True, cell=_now_cell,
-           meaning="what it works on, or how much of its run is done; ≤ where more tasks may come"),
+           meaning="what it works on, or how much of its run is done; a dash where more tasks may come"),
     Column("QUEUE", 5, right=True, drop=9, cell=_queue_cell, order=_order_of("QUEUE"),  # the pane and NOW have it, too
            meaning="tasks that could begin and wait for this agent"),
     Column("DONE", 5, right=True, meaning="attempts that ended well", order=_order_of("DONE"),

@@ -24,6 +24,7 @@ from engine.simulation.ledger.attempts import WorkLedger
 from engine.simulation.ledger.failures import FailureLedger
 from engine.simulation.ledger.spending import SpendingLedger
 from engine.simulation.ledger.team import TeamLedger
+from engine.simulation.ledger.times import TimeLedger
 from engine.simulation.ledger.turns import TurnLedger
 from engine.simulation.ledger.work import Job
 
@@ -56,6 +57,7 @@ class ShadowLedger(Ledger):
         self.turns = TurnLedger()
         self.memory = MemoryLedger(self.text)
         self.models = ModelLedger()
+        self.times = TimeLedger()
         self.minted: Counter[str] = Counter()
         """The last number of an id, by letter."""
         self.joins: dict[tuple[str, int], ExpectedJoin] = {}
@@ -103,6 +105,7 @@ class ShadowLedger(Ledger):
         # The ledgers before `work` and `team` look up both as they were before the event; `follow` as it left them.
         self.turns.take(event, self.next_seq, self.team)
         self.spending.take(event, self.team, self.work)
+        self.times.take(event, self.work)
         self.track_record.take(event, self.work)
         self.failures.take(event)
         self.work.take(event)
@@ -117,6 +120,7 @@ class ShadowLedger(Ledger):
         if isinstance(event, StateImported):
             for ledger in (self.team, self.work, self.spending, self.track_record, self.failures, self.memory):
                 ledger.adopt(self.state)
+            self.times.adopt(self.state)
             self.minted |= Counter(self.state.minted)
 
     def _note_begin(self, event: AttemptStarted | AttemptMigrated) -> None:

@@ -298,4 +298,4 @@ def test_of_a_run_that_failed_before_it_began_nothing_was_done() -> None:
 
 
 def test_nothing_is_the_most_of_nothing_even_where_more_may_come() -> None:
-    assert [format_share(share, grows=True) for share in (0.0, 0.5)] == ["0%", "≤50%"]
+    assert [format_share(share, grows=True) for share in (0.0, 0.5)] == ["0%", "–"]

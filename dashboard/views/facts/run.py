@@ -56,7 +56,7 @@ def _figures(state: State, run: AnyRun, now_ms: int, working: bool) -> Iterator[
     elif working and waits_for_you(state, run):
         yield Fact("waits", "for you", "attention", "figures")
     elif working and (left := time_left(state, run, now_ms)) is not None:
-        yield Fact("to go", left.text.replace("≥", "at least"), "strong", "figures")
+        yield Fact("to go", left.text, "strong", "figures")
 
 
 def _terms(state: State, run: Run) -> Iterator[Fact]:

@@ -12,6 +12,8 @@ MIN_ENDED = 8
 """Minimum ended tasks for an estimate."""
 MIN_SPREAD, MAX_SPREAD = 0.15, 0.6
 """Distance of the range's ends from its middle, as a share of the middle."""
+MAX_RATIO = 3
+"""Largest ratio of the ends of a range that is shown."""
 MAX_NODES = 200
 """Nodes of a graph that `may_grow` visits."""
 
@@ -21,14 +23,15 @@ class Range(NamedTuple):
 
     low_ms: float
     high_ms: float
-    is_open: bool = False
-    """Whether only the lower end is known, because more tasks may come."""
+
+    @property
+    def is_useful(self) -> bool:
+        """Whether its upper end is at most `MAX_RATIO` times its lower one; a wider range is not shown."""
+        return self.high_ms <= MAX_RATIO * self.low_ms
 
     @property
     def text(self) -> str:
-        """Such as `32–50 s`, `2–4 min`, `1 min 10 s – 2 min 05 s` where the units differ, or `≥ 32 s`."""
-        if self.is_open:
-            return f"≥ {Range(self.low_ms, self.low_ms).text}"
+        """Such as `32–50 s`, `2–4 min`, or `1 min 10 s – 2 min 05 s` where the units differ."""
         for unit_ms, unit, upto in ((1_000, "s", 120), (60_000, "min", 120), (3_600_000, "h", 1_000_000)):
             low, high = self.low_ms / unit_ms, self.high_ms / unit_ms
             if high <= upto and (low >= 1 or unit == "s"):
@@ -40,20 +43,20 @@ class Range(NamedTuple):
 def time_left(state: State, run: Run, now_ms: int) -> Range | None:
     """Estimate the remaining time of an open run from its rate of ended tasks; None if that is unknown.
 
-    The ends of the range are two standard deviations of a Poisson count away from the middle. While more tasks may
-    come, or a person is asked, only the lower end is known; tasks that a person is asked about are left out.
+    The ends of the range are two standard deviations of a Poisson count away from the middle. It is unknown while more
+    tasks may come or a person is asked, and where the range is too wide to be of use.
     """
     if run.ended < MIN_ENDED or run.paused or run.suspended or run.after or run.held:
         return None
     if any(above.paused or above.exhausted or above.error for above in _supervisors_over(state, run)):
         return None
-    asked_count = len(asked_task_ids(state, run))
-    left = run.total - run.ended - asked_count
-    if left <= 0:
+    left = run.total - run.ended
+    if left <= 0 or asked_task_ids(state, run) or may_grow(state, run):
         return None
     a_task_ms = max(0, now_ms - run.started_ms) / run.ended
     off = max(MIN_SPREAD, min(MAX_SPREAD, 2 / sqrt(run.ended)))
-    return Range(left * a_task_ms * (1 - off), left * a_task_ms * (1 + off), asked_count > 0 or may_grow(state, run))
+    estimate = Range(left * a_task_ms * (1 - off), left * a_task_ms * (1 + off))
+    return estimate if estimate.is_useful else None
 
 
 def asked_task_ids(state: State, run: Run) -> set[str]:

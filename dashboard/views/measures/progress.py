@@ -7,7 +7,7 @@ from typing import NamedTuple
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.forecast import Range, may_grow
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.amounts import percent
+from dashboard.views.words.amounts import UNKNOWN, percent
 from engine.core.queries.team.tree import agents_of, supervisors_from
 from engine.core.state import Run, RunStatus, RunSummary, State, TaskStatus
 
@@ -22,8 +22,8 @@ EVERY_MS, TASKS_PER_MS = 500, 20
 
 
 def format_share(share: float, *, grows: bool) -> str:
-    """Return a share in percent; an upper bound if the total may grow."""
-    return f"{'≤' if grows and share > 0 else ''}{percent(share)}"
+    """Return a share in percent; a dash if the total may grow, because only an upper bound is known then."""
+    return UNKNOWN if grows and share > 0 else percent(share)
 
 
 def share_of(run: Run | RunSummary) -> float:
@@ -49,7 +49,7 @@ class Progress(NamedTuple):
 
     @property
     def percent_text(self) -> str:
-        """The share in percent, such as `88%`, or `≤88%` if more tasks may come."""
+        """The share in percent, such as `88%`; a dash if more tasks may come."""
         return format_share(self.share, grows=self.grows > 0)
 
 
@@ -95,7 +95,7 @@ def progress_of(state: State) -> dict[str, Progress]:
 def time_to_go(state: State, supervisor_id: str, progress: Progress, activity: Activity, now_ms: int) -> str:
     """Estimate the end of a supervisor's open work, such as `41–66 s to go`; empty without enough data.
 
-    While more tasks may come, only the lower end is known: `≥ 41 s to go`.
+    While more tasks may come, only the lower end is known, so nothing is said.
     """
     to_do, windows = progress.total - progress.ended_count, _count_windows(activity, now_ms)
     if to_do <= 0 or windows <= 0:  # a fast team fills the deque of ends within a window
@@ -111,8 +111,10 @@ def time_to_go(state: State, supervisor_id: str, progress: Progress, activity: A
     if sum(counts) < MIN_ENDS or not all(counts):
         return ""
     fast, slow = (to_do / count * WINDOW_MS for count in (max(counts), min(counts)))
-    is_open = any(may_grow(state, run) for run in islice(state.runs.values(), MAX_RUNS) if not run.after)
-    return f"{Range(fast, slow, is_open).text} to go"
+    if any(may_grow(state, run) for run in islice(state.runs.values(), MAX_RUNS) if not run.after):
+        return ""
+    left = Range(fast, slow)
+    return f"{left.text} to go" if left.is_useful else ""
 
 
 def _count_windows(activity: Activity, now_ms: int) -> int:

@@ -298,7 +298,8 @@ def _task_reopened(state: State, event: events.TaskReopened) -> None:
     run = state.runs[event.run_id]
     for task_id in event.reopened:
         task = state.tasks[task_id]
-        count_time(state, task)
+        task.ended_ms = None
+        count_time(state, task)  # while its status says that it has ended
         if task.kind == "agent":
             run.ended -= 1
             if task.status is TaskStatus.FAILED:
@@ -306,7 +307,6 @@ def _task_reopened(state: State, event: events.TaskReopened) -> None:
                 state.tasks_failed -= 1
         task.status = TaskStatus.WAITING
         task.error = None
-        task.ended_ms = None
         reset_policies(task)
         task.held = False
         if task.exceeded is not None:

@@ -29,8 +29,8 @@ MAX_STOPPAGES = 200
 
 
 def count_time(state: State, task: Task) -> None:
-    """Count the time since the last count as what `task` does or waits for at present."""
-    if task.counted_ms != state.at_ms:
+    """Count the time since the last count as what `task` does or waits for at present; not after its end."""
+    if task.counted_ms != state.at_ms and task.ended_ms is None:
         _count_until(state, task, state.at_ms)
 
 

@@ -17,6 +17,7 @@ from engine.simulation.laws import (  # noqa: F401 — they register themselves
     spending,
     stopping,
     team,
+    times,
     undoing,
     unserved,
 )
