@@ -62,7 +62,11 @@ def test_while_a_person_is_asked_about_some_tasks_nothing_is_said_of_the_end() -
     assert time_left(work.state, run, NOW_MS) is None
 
     asks(work, "bob")
-    facts = text(run_lines(work.state, "r1", take_census(work.state, run).stages, make_digest(work.state), width=120, now_ms=NOW_MS))
+    facts = text(
+        run_lines(
+            work.state, "r1", take_census(work.state, run).stages, make_digest(work.state), width=120, now_ms=NOW_MS
+        )
+    )
     assert facts[1].endswith("waits for you")
     assert "⚑ ada" in facts[2]
     assert "⚑ asks" in [cell.text for cell in runs(work.state, now_ms=NOW_MS).cells(0)]
