@@ -179,7 +179,7 @@ def agents(ctx: click.Context, under: str | None, row_filter: Filter, *, by_cate
     matching_agents = [
         agent for agent in state.agents.values() if supervisor is None or agent.supervisor_id == supervisor.id
     ]
-    matching_agents = filter_agents(state, matching_agents, row_filter, counts.activities)
+    matching_agents = filter_agents(state, matching_agents, row_filter, counts)
     check_filter(row_filter)
     items = [agent_item(state, agent, counts) for agent in matching_agents]
 

@@ -179,7 +179,7 @@ class MetricsScreen(TableScreen):
             member_figures,
             view.activity,
             now_ms=now_ms,
-            activities=view.counts.activities,
+            counts=view.counts,
             order=self.sorting.order,
             needle=self.finding.needle,
             window=window,

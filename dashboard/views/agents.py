@@ -69,7 +69,7 @@ COLUMNS: tuple[Column[AgentRow, AgentRank], ...] = (
            order=Order("generation", lambda agent, counts: -agent.generation, step=8)),
     Column("STATE", 11, meaning=STATE_MEANING,
            cell=lambda row: state_of_agent(row.agent, row.counts),
-           order=Order("state", lambda agent, counts: RANKS[counts.activities.of_agent(agent).kind], step=2)),
+           order=Order("state", lambda agent, counts: RANKS[counts.kind_of(agent)], step=2)),
     Column("NOW", 18, grow=2, max_width=70, calm=True, shell_rank=9, meaning="what it works on, or what it waits for",
            cell=lambda row: now_of_agent(row.agent, row.counts, row.now_ms)),
     Column("CAN", 14, grow=1, drop=7, shell_rank=0, meaning="its specialties: what work asks for", cell=_specialties),
@@ -103,7 +103,7 @@ def agents(
     """Return every agent as a row; keys are their ids."""
     rank = ORDERS[order]
     row_filter = parse_partial_filter(needle)
-    matching_agents = filter_agents(state, state.agents.values(), row_filter, counts.activities)
+    matching_agents = filter_agents(state, state.agents.values(), row_filter, counts)
     matching_agents.sort(key=attrgetter("created_seq"))
     if order != DECLARED.name:
         matching_agents.sort(key=lambda agent: rank(agent, counts))  # a stable sort

@@ -40,7 +40,6 @@ from dashboard.views.words.glyphs import ACTIVITY
 from dashboard.views.words.help import COST_MEANING, P50_MEANING, STATE_MEANING, TOKENS_MEANING
 from dashboard.views.words.roles import name_with_role
 from dashboard.views.words.subjects import SupervisorSubject, filter_agents
-from engine.core.activities import Activities
 from engine.core.queries.team.tree import MAX_UNWARNED_DEPTH, depth_of, levels_of, lineage_of, mean_ms_of
 from engine.core.state import Agent, AgentStatus, State, Supervisor
 
@@ -288,7 +287,7 @@ def network(
         frozenset() if row_filter else folding.teams - {root},
         now_ms,
         measures.sorting,
-        _FilteredMembers(state, row_filter, counts.activities),
+        _FilteredMembers(state, row_filter, counts),
     )
     roots = state.roots if root is None else [state.supervisors[root]] if root in state.supervisors else []
     for root_id in build.passing.select([root.id for root in roots]):
@@ -418,9 +417,9 @@ def _sort_members(build: _TreeBuilder, members: list[str]) -> list[str]:
 class _FilteredMembers:
     """The members that pass a filter, with all supervisors above them."""
 
-    def __init__(self, state: State, row_filter: Filter, activities: Activities) -> None:
+    def __init__(self, state: State, row_filter: Filter, counts: Digest) -> None:
         self._all = not row_filter
-        own = filter_agents(state, state.agents.values(), row_filter, activities) if row_filter else []
+        own = filter_agents(state, state.agents.values(), row_filter, counts) if row_filter else []
         supervisors: list[Supervisor] = []
         if row_filter:
             every = state.supervisors.values()

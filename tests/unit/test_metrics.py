@@ -47,7 +47,7 @@ SPENDS = st.lists(
 
 
 def rows_of(work: World, figures: Mapping[str, MemberFigures], activity: Activity, **options: Any) -> Listing:
-    return metric_rows(work.state, figures, activity, activities=make_digest(work.state).activities, **options)
+    return metric_rows(work.state, figures, activity, counts=make_digest(work.state), **options)
 
 
 def text_of(line: Line) -> str:

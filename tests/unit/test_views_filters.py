@@ -202,13 +202,13 @@ def test_a_word_is_in_an_agent_where_it_is_in_one_of_its_texts(word: str) -> Non
     world.order(Submit(request="Look around"))
     (one,) = world.state.agents.values()
 
-    activities = make_digest(world.state).activities
-    subject = AgentSubject(world.state, one, activities)
+    counts = make_digest(world.state)
+    subject = AgentSubject(world.state, one, counts)
     is_in = any(word in text.casefold() for text in subject.texts())
 
     assert subject.has(word) == is_in
-    assert filter_agents(world.state, [one], parse_partial_filter(word), activities) == [one] * is_in
-    assert filter_agents(world.state, [one], parse_partial_filter(f"status:busy -{word}"), activities) == [one] * (
+    assert filter_agents(world.state, [one], parse_partial_filter(word), counts) == [one] * is_in
+    assert filter_agents(world.state, [one], parse_partial_filter(f"status:busy -{word}"), counts) == [one] * (
         not is_in
     )
 
@@ -221,11 +221,11 @@ def test_agents_and_tasks_that_ask_a_person_are_found_by_the_state_that_they_sho
         PersonAsked(task_id=key[0], attempt=1, generation=1, key="ask:1", kind="ask", question="go on?", options=[])
     )
     work.rest(key, why="ask")
-    state, activities = work.state, make_digest(work.state).activities
+    state, counts = work.state, make_digest(work.state)
 
     for text, names in (("person", ["ada"]), ("asks", ["ada"]), ("busy", ["ada", "bob"]), ("working", ["bob"])):
         found = parse_filter(f"status:{text}")
-        assert [one.name for one in filter_agents(state, state.agents.values(), found, activities)] == names
+        assert [one.name for one in filter_agents(state, state.agents.values(), found, counts)] == names
     tasks = [task for task in state.tasks.values() if task.kind == "agent"]
     asks = parse_filter("status:person")
-    assert [one.id for one in asks.apply(tasks, lambda task: TaskSubject(state, task, activities))] == [key[0]]
+    assert [one.id for one in asks.apply(tasks, lambda task: TaskSubject(state, task, counts.activities))] == [key[0]]

@@ -12,7 +12,7 @@ from engine.core.activities import Activities, ActivityKind, parse_live
 from engine.core.queries.people.needs import needs_person
 from engine.core.queries.team.figures import is_busy
 from engine.core.queries.team.tree import lineage_of, supervisors_from
-from engine.core.state import State
+from engine.core.state import Agent, State
 
 T = TypeVar("T")
 KINDS_MS = 250
@@ -24,6 +24,7 @@ class KindCounts(NamedTuple):
 
     at_ms: int
     by_supervisor: Mapping[str, Counter[ActivityKind]]
+    by_agent: Mapping[str, ActivityKind]
     stuck_ids: Sequence[str] = ()
     """The agents that are stuck."""
 
@@ -89,6 +90,10 @@ class Digest:
             self._needs_with_stuck = stuck_ids, needs_person(self._state, stuck_ids)
         return self._needs_with_stuck[1]
 
+    def kind_of(self, agent: Agent) -> ActivityKind:
+        """Return what an agent does, or did a moment ago: for lists that sort or filter all agents by it."""
+        return self._count_kinds().by_agent.get(agent.id) or self.activities.kind_of(agent)
+
     def _count_kinds(self) -> KindCounts:
         if self._kinds is None:
             self._kinds = count_kinds(self._state, self.activities, self._now_ms)
@@ -149,13 +154,13 @@ def _sum_teams(state: State, out: Digest) -> None:
 def count_kinds(state: State, activities: Activities, now_ms: int) -> KindCounts:
     """Count what the agents of each supervisor, including everything below it, do."""
     by_supervisor: dict[str, Counter[ActivityKind]] = defaultdict(Counter)
-    stuck_ids: list[str] = []
+    by_agent = {agent.id: activities.kind_of(agent) for agent in state.agents.values()}
     for agent in state.agents.values():
-        kind = activities.kind_of(agent)
-        by_supervisor[agent.supervisor_id][kind] += 1
-        if kind == "stuck" and agent.removing is None:
-            stuck_ids.append(agent.id)
+        by_supervisor[agent.supervisor_id][by_agent[agent.id]] += 1
     for supervisor_id, own in [*by_supervisor.items()]:
         for ancestor in islice(supervisors_from(state, supervisor_id), 1, None):
             by_supervisor[ancestor.id] += own
-    return KindCounts(now_ms, by_supervisor, stuck_ids)
+    stuck_ids = [
+        agent.id for agent in state.agents.values() if by_agent[agent.id] == "stuck" and agent.removing is None
+    ]
+    return KindCounts(now_ms, by_supervisor, by_agent, stuck_ids)

@@ -13,6 +13,7 @@ from dashboard.views.drawing.plots import meter, spark
 from dashboard.views.drawing.rows import EMPTY, Cell, Column, Listing, Order, empty_message, make_cells, visible_columns
 from dashboard.views.drawing.sorting import heads_of, orders_of
 from dashboard.views.measures.activity import Activity, AttemptEnd
+from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.task_times import SWAP_MARK
 from dashboard.views.measures.usage import USAGE_TITLES, cost_cell, is_metered, tokens_cell
 from dashboard.views.network import mode_glyph
@@ -20,7 +21,6 @@ from dashboard.views.words.amounts import count, duration, median, p95, percent
 from dashboard.views.words.filters import parse_partial_filter
 from dashboard.views.words.help import P50_MEANING
 from dashboard.views.words.subjects import SupervisorSubject, filter_agents
-from engine.core.activities import Activities
 from engine.core.queries.team.figures import success_share
 from engine.core.queries.team.tree import agents_of, lineage_of
 from engine.core.records.values import Usage
@@ -191,7 +191,7 @@ def metric_rows(
     activity: Activity,
     *,
     now_ms: int,
-    activities: Activities,
+    counts: Digest,
     order: str,
     needle: str = "",
     window: str = "1 m",
@@ -206,7 +206,7 @@ def metric_rows(
     several = [*state.supervisors.values()] if len(state.supervisors) > 1 else []
     teams = row_filter.apply(several, lambda supervisor: SupervisorSubject(state, supervisor))
     teams.sort(key=lambda supervisor: rank(figures_of.get(supervisor.id, none)))
-    agents = filter_agents(state, state.agents.values(), row_filter, activities)
+    agents = filter_agents(state, state.agents.values(), row_filter, counts)
     agents.sort(key=lambda agent: (rank(figures_of.get(agent.id, none)), agent.created_seq))
     whole = sum(figures.time_ms for key, figures in figures_of.items() if key not in state.supervisors)
 

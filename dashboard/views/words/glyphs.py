@@ -137,4 +137,4 @@ def run_mark(run: Run | RunSummary, *, working: bool) -> Mark:
 
 def task_mark(task: Task, activities: Activities) -> Mark:
     """Return the mark of a task: what it does, or how it ended."""
-    return TASK[task.status] if task.ended else ACTIVITY[activities.of_task(task).kind]
+    return TASK[task.status] if task.ended else ACTIVITY[activities.kind_of_task(task)]

@@ -8,14 +8,15 @@ from functools import lru_cache, partial
 from typing import Generic, TypeVar
 
 from dashboard.views.facts.ended import EndedTask
+from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import median
 from dashboard.views.words.filters import Filter, Value
-from dashboard.views.words.glyphs import ACTIVITY, run_mark, task_mark
-from engine.core.activities import Activities, CurrentActivity
+from dashboard.views.words.glyphs import ACTIVITY, run_mark
+from engine.core.activities import Activities, ActivityKind
 from engine.core.queries.targets import name_of
 from engine.core.queries.team.tree import supervisors_from
 from engine.core.specs.spec import AgentSpec
-from engine.core.state import Agent, AgentStatus, Escalation, Run, RunSummary, State, Supervisor, Task
+from engine.core.state import Agent, AgentStatus, Escalation, Run, RunSummary, State, Supervisor, Task, TaskStatus
 
 T = TypeVar("T")
 
@@ -77,21 +78,21 @@ def _tools(spec: AgentSpec | None) -> Iterator[Value]:
         yield from (Value(str(tool)) for tool in (*spec.tools, *spec.mcp))
 
 
-_STATES = "\0".join((*AgentStatus, *(mark.word for mark in ACTIVITY.values())))
+_STATES = "\0".join((*AgentStatus, *TaskStatus, *ACTIVITY, *(mark.word for mark in ACTIVITY.values())))
 
 
-def _status_values(status: str, activity: CurrentActivity) -> list[Value]:
+def _status_values(status: str, kind: ActivityKind) -> list[Value]:
     """Return the words of a state: of the journal, of the activity, and of its mark."""
-    return [Value(status), Value(activity.kind), Value(ACTIVITY[activity.kind].word)]
+    return [Value(status), Value(kind), Value(ACTIVITY[kind].word)]
 
 
-def filter_agents(state: State, agents: Iterable[Agent], row_filter: Filter, activities: Activities) -> list[Agent]:
+def filter_agents(state: State, agents: Iterable[Agent], row_filter: Filter, counts: Digest) -> list[Agent]:
     """Return the agents that pass a filter, in their order."""
-    having = partial(_agents_with_word, state, activities)
-    return row_filter.apply(agents, lambda agent: AgentSubject(state, agent, activities), having=having)
+    having = partial(_agents_with_word, state, counts)
+    return row_filter.apply(agents, lambda agent: AgentSubject(state, agent, counts), having=having)
 
 
-def _agents_with_word(state: State, activities: Activities, word: str) -> Callable[[Agent], bool]:
+def _agents_with_word(state: State, counts: Digest, word: str) -> Callable[[Agent], bool]:
     """Return a test like `AgentSubject.has` for one word, which does not build the texts of an agent.
 
     Specs and supervisors, which many agents share, are tested once for all of them.
@@ -111,9 +112,7 @@ def _agents_with_word(state: State, activities: Activities, word: str) -> Callab
             for task_id in at_work:
                 if (task := tasks.get(task_id)) is not None and word in task.title.casefold():
                     return True
-        return in_states and any(
-            word in value.name for value in _status_values(agent.status, activities.of_agent(agent))
-        )
+        return in_states and any(word in value.name for value in _status_values(agent.status, counts.kind_of(agent)))
 
     return has
 
@@ -121,9 +120,9 @@ def _agents_with_word(state: State, activities: Activities, word: str) -> Callab
 class AgentSubject(_TextSubject[Agent]):
     """An agent; its duration is the median of its last attempts."""
 
-    def __init__(self, state: State, agent: Agent, activities: Activities) -> None:
+    def __init__(self, state: State, agent: Agent, counts: Digest) -> None:
         super().__init__(state, agent)
-        self._activities = activities
+        self._counts = counts
 
     def parts(self) -> tuple[str, ...]:
         states = (value.name for value in self.values("status"))
@@ -156,7 +155,7 @@ class AgentSubject(_TextSubject[Agent]):
             case "kind":
                 return [Value(spec.agent_type or "")] if spec is not None else []
             case "status":
-                return _status_values(agent.status, self._activities.of_agent(agent))
+                return _status_values(agent.status, self._counts.kind_of(agent))
             case "tool":
                 return _tools(spec)
             case "model":
@@ -203,9 +202,16 @@ class TaskSubject(_TextSubject[Task]):
         self._activities = activities
 
     def parts(self) -> tuple[str, ...]:
+        return (*self._static_texts(), *(value.name for value in self.values("status")))
+
+    def _static_texts(self) -> tuple[str, ...]:
         task = self._entity
-        word = task_mark(task, self._activities).word
-        return (task.title, word, task.status.value, task.error or "", task.id, worker_name(self._state, task))
+        return (task.title, task.error or "", task.id, worker_name(self._state, task))
+
+    def has(self, word: str) -> bool:
+        if word in _casefold(self._static_texts()):
+            return True
+        return word in _STATES and any(word in value.name for value in self.values("status"))
 
     def _spec(self) -> AgentSpec | None:
         agent = self._state.agents.get(self._entity.agent_id or self._entity.worker_id or "")
@@ -227,7 +233,7 @@ class TaskSubject(_TextSubject[Task]):
             case "status":
                 if task.ended:
                     return [Value(task.status.value)]
-                return _status_values(task.status, self._activities.of_task(task))
+                return _status_values(task.status, self._activities.kind_of_task(task))
             case "tool":
                 return [*map(Value, task.calling.values()), *_tools(self._spec())]
             case "model":

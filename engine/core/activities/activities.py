@@ -59,6 +59,10 @@ class Activities:
         kinds += map(self._tasks.kind_of, self._tasks_of(agent))
         return min(kinds, key=RANKS.__getitem__, default="idle")
 
+    def kind_of_task(self, task: Task) -> ActivityKind:
+        """Return the kind of `of_task`; faster for tasks that wait in a queue."""
+        return self._tasks.kind_of(task)
+
     def of_agent(self, agent: Agent) -> CurrentActivity:
         """Return what an agent does."""
         activity = self._agents.get(agent.id)

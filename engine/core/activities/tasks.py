@@ -1,8 +1,9 @@
 """What a task does: its attempt, if it has one; else why it waits, from `scheduler.waiting`."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
 
-from engine.core.activities.kinds import ActivityKind, CurrentActivity, first_of
+from engine.core.activities.kinds import RANKS, ActivityKind, CurrentActivity, first_of
 from engine.core.activities.live import Live
 from engine.core.activities.silence import Patience, Silence, patience_of, silence_of
 from engine.core.activities.words import describe_question, describe_seconds, describe_work, one_line
@@ -47,18 +48,29 @@ _WAITING = frozenset({TaskStatus.WAITING, TaskStatus.RETRYING, TaskStatus.PREEMP
 _NO_ENGINE = "no engine works on it"
 
 
+_Way: TypeAlias = tuple[object, ...]
+
+
+def _way_of(task: Task, runs: Mapping[str, _Way]) -> _Way:
+    """Return how a task without an attempt waits: tasks that wait alike do the same, and a queue has thousands."""
+    way = (task.queue, task.agent_id, task.worker_id, task.status, task.escalation_id, task.held_back)
+    return (*way, not task.blockers, runs[task.run_id])
+
+
+def _ways_of_runs(state: State) -> dict[str, _Way]:
+    return {run.id: (run.suspended, run.paused, not run.after) for run in state.runs.values()}
+
+
 def unlike_tasks(state: State, tasks: Iterable[Task]) -> Iterator[Task]:
-    """Yield the open tasks, but of those that wait alike only the first: a queue has thousands, which say the same."""
-    runs = {run.id: (run.suspended, run.paused, not run.after) for run in state.runs.values()}
-    known: set[tuple[object, ...]] = set()
+    """Yield the open tasks, but of those that wait alike only the first."""
+    runs, known = _ways_of_runs(state), set[_Way]()
     for task in tasks:
         if task.ended_ms is not None:
             continue
         if task.attempt is None and not task.children:
-            way = (task.queue, task.agent_id, task.worker_id, task.status, task.escalation_id, task.held_back)
-            if (key := (*way, not task.blockers, runs[task.run_id])) in known:
+            if (way := _way_of(task, runs)) in known:
                 continue
-            known.add(key)
+            known.add(way)
         yield task
 
 
@@ -74,22 +86,29 @@ class TaskActivities:
         self._patience: dict[str, Patience] = {}
         self._activities: dict[str, CurrentActivity] = {}
         self._budget_questions: dict[str, Escalation] | None = None
+        self._runs = _ways_of_runs(state)
+        self._kinds: dict[_Way, ActivityKind] = {}
 
     def at(self, live: Mapping[str, Live], now_ms: int) -> "TaskActivities":
         """Return the activities of the same state at another moment."""
         later = TaskActivities(self._state, live, now_ms, working=self._working)
         later._reasons, later._patience = self._reasons, self._patience
-        later._budget_questions = self._budget_questions
+        later._budget_questions, later._kinds = self._budget_questions, self._kinds
         return later
 
     def kind_of(self, task: Task) -> ActivityKind:
-        """Return the kind of `of_task`; faster for a task that waits in a queue."""
-        if task.attempt is not None or task.ended or task.asks or task.status not in _WAITING:
+        """Return the kind of `of_task`; faster for a task that waits in a queue, and for a group of such tasks."""
+        if task.attempt is not None or task.ended or task.asks or task.id in self._activities:
             return self.of_task(task).kind
         if not self._working or self._state.runs[task.run_id].suspended:
             return "suspended"
-        reason = self._reasons.reason_of(task)
-        return "queued" if reason is None else KIND_OF_WAIT[reason]
+        if task.status in _WAITING:
+            if (kind := self._kinds.get(way := _way_of(task, self._runs))) is None:
+                reason = self._reasons.reason_of(task)
+                kind = self._kinds[way] = "queued" if reason is None else KIND_OF_WAIT[reason]
+            return kind
+        kinds = map(self.kind_of, unlike_tasks(self._state, self._children_of(task)))
+        return min(kinds, key=RANKS.__getitem__, default="working")
 
     def of_task(self, task: Task) -> CurrentActivity:
         """Return what a task does; an ended one is idle."""
@@ -117,14 +136,17 @@ class TaskActivities:
         """Return the first activity of the open nodes of a graph."""
         first: CurrentActivity | None = None
         first_node: Task | None = None
-        children = (self._state.tasks.get(child_id) for child_id in task.children)
-        for child in unlike_tasks(self._state, (child for child in children if child is not None)):
+        for child in unlike_tasks(self._state, self._children_of(task)):
             activity = self.of_task(child)
             if first_of(first, activity) is activity:
                 first, first_node = activity, child
         if first is None or first_node is None:
             return CurrentActivity(kind="working", words="plans", since_ms=task.started_ms)
         return copy_with(first, words=one_line(f"{first_node.title}: {first.words}"))
+
+    def _children_of(self, task: Task) -> Iterator[Task]:
+        tasks = self._state.tasks
+        return (tasks[child_id] for child_id in task.children if child_id in tasks)
 
     def _of_attempt(self, task: Task, attempt: Attempt, run: Run) -> CurrentActivity:
         state = self._state
