@@ -169,7 +169,7 @@ AGENT_ACTIONS = (
         run=lambda screen, line: screen.deck.commands.undo(line.word()),
         writes=True,
         arguments="[COMMAND]",
-        key_help="undo the last change, where nothing has changed since",
+        key_help="undo the last change; it is named first, u again does it",
         about="undo a change",
     ),
     Action(

@@ -3,6 +3,7 @@
 Rule: nothing is changed here. Each subcommand builds one command; `change` sends it and prints its outcome.
 """
 
+import time
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -30,6 +31,7 @@ from dashboard.views.words.subcommands import subcommand_of
 from engine.core import commands
 from engine.core.commands import Command
 from engine.core.queries.people.needs import reach_of
+from engine.core.queries.people.undoables import describe_undoable, irrevocable_after
 from engine.core.queries.targets import id_in, name_of
 from engine.core.state import Escalation, State
 from engine.reading.folding import fold_file
@@ -65,14 +67,28 @@ def _describe_target(state: State, target: str) -> str:
     return repr(target)
 
 
-@change("undo")
+@change("undo", looks=True)
 @click.argument("command_id", metavar="[COMMAND]", required=False)
-def undo(command_id: str | None) -> Command:
-    """Take back the last change that can be, or the one whose id begins with COMMAND, where nothing has changed since.
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+def undo(sending: Callable[[], Sending], command_id: str | None, *, yes: bool) -> Command:
+    """Take back the last change, or the one whose id begins with COMMAND, where nothing has changed since.
 
-    Swaps, rollbacks, pause, resume, settings, priorities, deadlines, moves and specialties can be.
+    Swaps, rollbacks, pause, resume, settings, priorities, deadlines, moves and specialties can be taken back. Without
+    COMMAND it goes not beyond what cannot be, such as a removal, and names the change before that.
     """
+    if command_id is None and not yes and is_interactive():
+        words = _describe_last(fold_file(sending().path), time.time_ns() // 1_000_000)
+        if words:
+            click.confirm(f"Take back: {clean(words)}?", abort=True, err=True)
     return commands.Undo(command_id=command_id)
+
+
+def _describe_last(state: State, now_ms: int) -> str:
+    """Return what an undo would take back; empty if it would be refused."""
+    command_id = next(reversed(state.undoable), "")
+    if not command_id or irrevocable_after(state, command_id) is not None:
+        return ""
+    return describe_undoable(state.undoable[command_id], now_ms)
 
 
 @change("deadline")

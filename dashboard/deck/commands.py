@@ -1,5 +1,6 @@
 """Commands to the engine, their outcomes in one line, and their undo."""
 
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,8 @@ from dashboard.views.changes.outcomes import (
     UNDO_PREVIOUS_HINT,
     can_be_undone,
     describe_outcome,
+    describe_undo,
+    is_irrevocable,
 )
 from dashboard.views.words.keyed import fill_keys
 from engine.core.commands import Command, StopEngine, Undo
@@ -29,6 +32,8 @@ from store import StoreError
 if TYPE_CHECKING:
     from engine.supervisor.client import Client, CommandReply
 
+NAMED_S = 20.0
+"""How long what an undo would take back stays named."""
 PATIENCE_S = 10.0
 """How long to wait for an outcome before the command is reported as queued."""
 
@@ -43,6 +48,12 @@ class Commands:
         """Ids of this session's commands that can be undone; commands of one bulk change form one entry."""
         self._undos: set[str] = set()
         """Ids of commands that undid a change: to undo one of them redoes that change."""
+        self._summaries: dict[str, str] = {}
+        """What each of them did, in words."""
+        self._barrier: tuple[int, str] | None = None
+        """The last change of this session that cannot be undone, in words, and how many entries there were before."""
+        self._named: tuple[tuple[str, ...], float] | None = None
+        """The entry that `u` has named and takes back when it is pressed again, and when it did."""
 
     def send(
         self,
@@ -53,6 +64,7 @@ class Commands:
     ) -> None:
         """Send a command, show its outcome and pass it to `receive`; if it cannot be sent, call `on_failure`."""
         if command is not None and self._access.can_write():
+            self._named = None  # what it changes may be what the next undo takes back
             self._messages.say(f"… {command.type.replace('_', ' ')}", "muted")
 
             def announce(outcome: "CommandReply") -> None:
@@ -97,6 +109,11 @@ class Commands:
         done = [reply.command_id for command, reply in applied if can_be_undone(command)]
         if takes_back:
             self._undos.update(done)
+        self._summaries = {ids[-1]: self._summaries.get(ids[-1], "") for ids in self.undoable}
+        self._summaries |= {reply.command_id: reply.summary for _, reply in applied}
+        final = [reply.summary for command, reply in applied if is_irrevocable(command) and not can_be_undone(command)]
+        if final and not done:
+            self._barrier = len(self.undoable), final[-1]
         if not done or (takes_back and self.undoable):
             return fill_keys(UNDO_PREVIOUS_HINT) if done else ""
         newest = done[-MAX_UNDOABLE:]
@@ -107,6 +124,7 @@ class Commands:
     def send_all(self, bulk: Bulk, commands: Sequence[Command], *, on_failure: Callable[[], None] = do_nothing) -> None:
         """Send several commands and show their outcomes in one line; if they cannot be sent, call `on_failure`."""
         if commands and self._access.can_write():
+            self._named = None
             self._messages.say(f"… {len(commands):,} changes", "muted")
             announce = partial(self._report_outcomes, bulk, commands)
             self._background.run_in_thread(
@@ -135,9 +153,10 @@ class Commands:
         """Undo a command, or the last change of this session; the engine refuses it if the object has changed since."""
         if command_id is not None:
             self.send(Undo(command_id=command_id))
-        elif not self.undoable:
+        elif not self.undoable and not self._is_at_barrier:
             self._messages.say(fill_keys(NOTHING_TO_UNDO), "muted")
-        elif self._access.can_write():
+        elif self._access.can_write() and self._is_named():
+            self._named = self._barrier = None
             # Popped before the outcome is known, so that a second press undoes the change before.
             last = self.undoable.pop()
             on_failure = partial(self.undoable.append, last)
@@ -146,6 +165,24 @@ class Commands:
                 self.send(undoes[0], on_failure=on_failure)
             else:
                 self.send_all(Bulk("Undo", "undone", tuple(undoes)), undoes, on_failure=on_failure)
+
+    @property
+    def _is_at_barrier(self) -> bool:
+        return self._barrier is not None and self._barrier[0] == len(self.undoable)
+
+    def _is_named(self) -> bool:
+        """Name what the next undo takes back; return whether it was named just before."""
+        last = self.undoable[-1] if self.undoable else ()
+        now_s = time.monotonic()
+        if last and self._named is not None and self._named[0] == last and now_s - self._named[1] < NAMED_S:
+            return True
+        self._named = last, now_s
+        barrier = self._barrier[1] if self._barrier is not None and self._is_at_barrier else ""
+        summary = self._summaries.get(last[-1], "") if last else ""
+        now_ms = time.time_ns() // 1_000_000
+        cell = describe_undo(self._feed.state, last, summary=summary, barrier=barrier, now_ms=now_ms)
+        self._messages.say(cell.text, cell.tone)
+        return False
 
     def stop_engine(self, on_stop: Callable[[], None]) -> None:
         """Stop the engine that leads, then call `on_stop`."""

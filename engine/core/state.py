@@ -88,6 +88,8 @@ class State:
     """Outcomes of the last commands, by command id, the newest last."""
     undoable: OrderedDict[str, Undoable] = field(default_factory=OrderedDict)
     """The last commands that can be undone, by id, the newest last."""
+    irrevocable: Irrevocable | None = None
+    """The last change of a person that cannot be undone."""
     tasks_total: int = 0
     tasks_done: int = 0
     tasks_failed: int = 0

@@ -123,6 +123,10 @@ class People(SupervisorNode):
 
         Swaps, rollbacks, pause, resume, settings, priorities, deadlines, moves and specialties can be undone.
 
+        Args:
+            command_id: Its id, or the beginning of it. None is the last one; it is refused where a later command, such
+                as a removal, cannot be undone, and names the id of the one before.
+
         Raises:
             CommandRefusedError: If it cannot be undone, or what it changed has changed since.
         """

@@ -152,5 +152,5 @@ async def test_of_more_changes_than_the_engine_remembers_the_newest_are_undone(t
         replies = [CommandReply(command_id=f"c{seq}", status="applied", seq=seq) for seq in range(1, 1_201)]
         hand.app.commands._report_outcomes(Bulk("Pause", "paused", ()), commands, replies)
         assert hand.said == "✓ 1,200 paused at seq 1–1,200, the newest 1,000 can be undone · u undo"
-        await hand.press("u")
+        await hand.press("u", "u")
         assert hand.app.orders == [Undo(command_id=f"c{seq}") for seq in range(1_200, 200, -1)]

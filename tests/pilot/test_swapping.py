@@ -273,7 +273,7 @@ async def test_u_takes_back_a_swap_of_several_as_one_change_and_again_takes_that
         await until(pilot, partial(are_at, 2))
 
         for number in (3, 4):
-            await pilot.press("u")
+            await pilot.press("u", "u")
             await until(pilot, lambda: "rolled back 2 agents" in told(app))
             await until(pilot, partial(are_at, number))
 
@@ -290,7 +290,7 @@ async def test_what_u_undoes_is_kept_where_the_undo_is_not_sent(
         monkeypatch.setattr(Client, "send_all", failing)
         for left in (done, [("c1", "c2")]):
             hand.app.commands.undoable, hand.app.says = [*left], []
-            await hand.press("u")
+            await hand.press("u", "u")
             assert any(said.startswith("not sent: ") for said in hand.app.says)
             assert hand.app.commands.undoable == left
 
@@ -303,8 +303,10 @@ async def test_what_was_done_to_marked_rows_is_undone_together_the_last_first(tm
     async with opened(tmp_path) as hand:
         hand.app.commands.undoable += [("c1",), ("c2", "c3")]
         await hand.press("u")
-        assert hand.app.orders == [Undo(command_id="c3"), Undo(command_id="c2")]
+        assert hand.app.orders == []
         await hand.press("u")
+        assert hand.app.orders == [Undo(command_id="c3"), Undo(command_id="c2")]
+        await hand.press("u", "u")
         assert hand.app.orders[2:] == [Undo(command_id="c1")]
 
 
@@ -320,7 +322,7 @@ async def test_u_takes_back_the_swap_that_was_told(engine: subprocess.Popen[byte
         await until(pilot, lambda: told(app).endswith("· u undo"))
         await until(pilot, lambda: generation(app, "reader") == 2)
 
-        await pilot.press("u")
+        await pilot.press("u", "u")
         await until(pilot, lambda: "rolled reader back to the spec before, as g3" in told(app))
 
 
@@ -339,13 +341,13 @@ async def test_u_goes_back_change_by_change_also_once_the_undo_before_was_told(
             await until(pilot, lambda now=now: paused() == now)  # type: ignore[misc]
             await until(pilot, lambda: told(app).endswith("· u undo"))
 
-        await pilot.press("u")
+        await pilot.press("u", "u")
         await until(pilot, lambda: told(app).endswith("· u undoes the one before"))
         await until(pilot, lambda: paused() == {"reader"})
-        await pilot.press("u")
+        await pilot.press("u", "u")
         await until(pilot, lambda: told(app).endswith("· u takes that back"))
         await until(pilot, lambda: not paused())
-        await pilot.press("u")
+        await pilot.press("u", "u")
         await until(pilot, lambda: paused() == {"reader"})
 
 
@@ -369,7 +371,7 @@ async def test_a_new_change_drops_what_u_could_have_repeated(
 
         async def u(said: str, *names: str) -> None:
             app.messages.current = None
-            await pilot.press("u")
+            await pilot.press("u", "u")
             await comes_to(said, *names)
 
         await until(pilot, lambda: len(app.view.state.agents) == 3)
@@ -425,3 +427,33 @@ async def test_a_mode_that_is_none_is_said_and_not_taken_for_another(line: str, 
         assert not hand.app.screen.is_modal
         await hand.press("colon", *f"{line} --mode migrate", "enter")
         assert hand.dialog.query_one(Radio).chosen == "migrate"
+
+
+async def test_u_names_what_it_takes_back_and_stops_at_what_it_cannot(
+    engine: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    app = QuarterdeckApp(tmp_path / "team.db")
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: len(app.view.state.agents) == 3)
+        await pilot.press("colon", *"pause reader", "enter")
+        await until(pilot, lambda: told(app).endswith("· u undo"))
+        await until(pilot, lambda: bool(app.feed.state.undoable))
+        await pilot.press("u")
+        assert told(app).startswith("takes back: paused reader, ")
+        assert told(app).endswith(" · u again does it")
+        assert paused_in(app) == {"reader"}
+
+        await pilot.press("colon", *"remove counter", "enter")
+        await until(pilot, lambda: isinstance(app.screen, Dialog) and app.screen.has_begun)
+        await pilot.press("enter")
+        await until(pilot, lambda: told(app).startswith("✓ removing counter"))
+        await until(pilot, lambda: app.feed.state.irrevocable is not None)
+        await pilot.press("u")
+        assert told(app).startswith("removing counter (drain) cannot be taken back; before it: paused reader, ")
+        assert paused_in(app) == {"reader"}
+        await pilot.press("u")
+        await until(pilot, lambda: not paused_in(app))
+
+
+def paused_in(app: QuarterdeckApp) -> set[str]:
+    return {one.name for one in app.feed.state.agents.values() if one.paused}

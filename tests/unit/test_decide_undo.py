@@ -414,3 +414,40 @@ def test_an_inverse_of_all_settings_that_an_earlier_version_wrote_looks_at_each(
     assert current_value_of(world.state, inverse) != before
     applied(world, inverse)
     assert current_value_of(world.state, inverse) == before
+
+
+def test_an_undo_stops_at_what_cannot_be_undone_and_names_what_is_before() -> None:
+    world = team()
+    world.order(Pause(target="bob"))
+    world.now_ms += 21_000
+    world.order(RemoveMember(target="eve"))
+    command_id = next(iter(world.state.undoable))
+
+    assert refused(world, Undo()) == (
+        f"removing eve (drain) cannot be taken back; before it: paused bob, 21 s ago; "
+        f"to take that back: undo {command_id[:8]}"
+    )
+    assert member(world, "bob").paused
+    applied(world, Undo(command_id=command_id))
+    assert not member(world, "bob").paused
+
+
+def test_what_is_changed_after_it_is_undone_as_ever() -> None:
+    world = team()
+    world.order(RemoveMember(target="eve"))
+    world.order(Pause(target="bob"))
+
+    applied(world, Undo())
+    applied(world, Undo())
+
+    assert member(world, "bob").paused
+
+
+def test_requests_and_answers_stop_no_undo() -> None:
+    world = team()
+    world.order(Pause(target="bob"))
+    submitted(world)
+
+    applied(world, Undo())
+
+    assert not member(world, "bob").paused

@@ -5,10 +5,12 @@ from typing import Any, Literal, NamedTuple
 
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.words.amounts import pluralize
+from dashboard.views.words.keyed import fill_keys
 from engine.core.commands import Command
 from engine.core.errors import Refused
 from engine.core.events import Event
-from engine.core.queries.people.inverses import INVERSES
+from engine.core.queries.people.inverses import INVERSES, IRREVOCABLE
+from engine.core.queries.people.undoables import describe_undoable, first_part
 from engine.core.state import State
 
 
@@ -61,6 +63,35 @@ UNDO_HINTS = (UNDO_HINT, UNDO_PREVIOUS_HINT, REDO_HINT)
 NOTHING_TO_UNDO = (
     "nothing to undo; <undo:u> undoes a swap, a pause, a priority, a deadline, a move, settings or specialties"
 )
+
+
+UNDO_AGAIN = " · <undo:u> again does it"
+"""After what an undo would take back."""
+
+
+def describe_undo(
+    state: State, command_ids: Sequence[str], *, summary: str = "", barrier: str = "", now_ms: int
+) -> Cell:
+    """Describe what an undo of some commands takes back.
+
+    Args:
+        command_ids: The newest is last.
+        summary: What it did, for a state that does not know it yet.
+        barrier: What came after them and cannot be taken back.
+    """
+    before = state.undoable.get(command_ids[-1]) if command_ids else None
+    what = describe_undoable(before, now_ms) if before is not None else first_part(summary)
+    what = what or ("the change before" if command_ids else "")
+    more = f" and {pluralize(len(command_ids) - 1, 'other')}" if len(command_ids) > 1 else ""
+    if not barrier:
+        return Cell(fill_keys(f"takes back: {what}{more}{UNDO_AGAIN}"), "attention")
+    rest = f"; before it: {what}{more}{UNDO_AGAIN}" if what else "; nothing before it can be"
+    return Cell(fill_keys(f"{first_part(barrier)} cannot be taken back{rest}"), "attention")
+
+
+def is_irrevocable(command: Command) -> bool:
+    """Return whether a command ends something for good, so that an undo stops at it."""
+    return str(command.type) in IRREVOCABLE
 
 
 def can_be_undone(command: Command) -> bool:

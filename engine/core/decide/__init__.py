@@ -49,7 +49,7 @@ escalations.ON_ANSWER["permission"] = asking.on_permission_answered
 
 def undo(state: State, command: commands.Undo, ctx: DecisionContext) -> Decided:
     """Carry out the inverse of a command."""
-    command_id, undoable = undoing.find_undoable(state, command)
+    command_id, undoable = undoing.find_undoable(state, command, ctx.now_ms)
     inverse = as_command(undoable.inverse)
     if isinstance(inverse, commands.Resume):  # ends the pause only: a failed member stays failed
         decided = team.resume_decision(team.find_pausable(state, inverse.target), [])

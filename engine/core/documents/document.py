@@ -30,6 +30,7 @@ LOCAL_FIELDS = (
     "code",
     "commands",
     "undoable",
+    "irrevocable",
     "declared",
     "incoming",
     "parts",

@@ -118,12 +118,27 @@ class Undoable:
     """The command that undoes it."""
     left: JsonValue
     """The changed value right after the command (`queries.people.inverses.current_value_of`)."""
+    at_ms: int = 0
+    seq: int = 0
+    """The event that applied it; 0 if an earlier version did."""
 
     @property
     def specs(self) -> list[str]:
         """Content hashes of the specs that the inverse restores."""
         inverse: Any = self.inverse
         return [command["to"] for command in inverse.get("rollbacks", [inverse]) if command.get("to") is not None]
+
+
+@entity
+class Irrevocable:
+    """A change that cannot be undone; an undo without an id does not go beyond it."""
+
+    command: str
+    """The type of its command."""
+    summary: str
+    at_ms: int
+    seq: int
+    """The event that applied it."""
 
 
 @entity

@@ -4,8 +4,8 @@ from engine.core import events
 from engine.core.fold.accounting import discount_time
 from engine.core.fold.slots import mark_stale, refresh_agent
 from engine.core.fold.times import count_suspension
-from engine.core.queries.people.inverses import as_command, current_value_of
-from engine.core.state import MAX_OUTCOMES, MAX_UNDOABLE, Engine, Outcome, State, Team, Undoable
+from engine.core.queries.people.inverses import IRREVOCABLE, as_command, current_value_of
+from engine.core.state import MAX_OUTCOMES, MAX_UNDOABLE, Engine, Irrevocable, Outcome, State, Team, Undoable
 
 
 def _engine_started(state: State, event: events.EngineStarted) -> None:
@@ -71,10 +71,17 @@ def _command_applied(state: State, event: events.CommandApplied) -> None:
     if event.inverse is not None:
         left = current_value_of(state, as_command(event.inverse))
         state.undoable[event.command_id] = Undoable(
-            command=event.command, summary=event.summary, inverse=event.inverse, left=left
+            command=event.command,
+            summary=event.summary,
+            inverse=event.inverse,
+            left=left,
+            at_ms=event.at_ms,
+            seq=state.seq,
         )
         while len(state.undoable) > MAX_UNDOABLE:
             state.undoable.popitem(last=False)
+    elif event.command in IRREVOCABLE and event.role == "operator":
+        state.irrevocable = Irrevocable(command=event.command, summary=event.summary, at_ms=event.at_ms, seq=state.seq)
 
 
 def _command_undone(state: State, event: events.CommandUndone) -> None:

@@ -5,17 +5,28 @@ from engine.core.decisions.outcomes import Decided
 from engine.core.errors import Refused
 from engine.core.events import CommandUndone
 from engine.core.queries.people.inverses import as_command, complete_id, current_value_of
+from engine.core.queries.people.undoables import describe_undoable, first_part, irrevocable_after
 from engine.core.state import State, Undoable
 
 UNDOABLE_KINDS = "swaps, rollbacks, pause, resume, settings, priorities, deadlines, moves and specialties"
 
 
-def find_undoable(state: State, command: Undo) -> tuple[str, Undoable]:
-    """Return the id and record of the command to undo; raises Refused if what it changed has changed since."""
+def find_undoable(state: State, command: Undo, now_ms: int) -> tuple[str, Undoable]:
+    """Return the id and record of the command to undo.
+
+    Raises:
+        Refused: If what it changed has changed since, or, without an id, if a later change cannot be undone.
+    """
     if command.command_id is None:
         if not state.undoable:
             raise Refused(f"there is nothing to undo; {UNDOABLE_KINDS} can be")
         command_id = next(reversed(state.undoable))
+        if (barrier := irrevocable_after(state, command_id)) is not None:
+            before = describe_undoable(state.undoable[command_id], now_ms)
+            raise Refused(
+                f"{first_part(barrier.summary)} cannot be taken back; before it: {before}; "
+                f"to take that back: undo {command_id[:8]}"
+            )
     else:
         command_id = complete_id(state, command.command_id)
     undoable = state.undoable.get(command_id)

@@ -205,6 +205,27 @@ INVERSES: dict[type, Callable[[State, Any], Command | None]] = {
 """The function that makes the inverse, by class of command."""
 
 
+IRREVOCABLE = frozenset(
+    str(command_type.type)  # type: ignore[attr-defined]
+    for command_type in (
+        *(command_type for command_type in INVERSES if command_type is not commands.Undo),
+        commands.Abort,
+        commands.AddAgent,
+        commands.AddSupervisor,
+        commands.Cancel,
+        commands.Reassign,
+        commands.RemoveMember,
+        commands.ReplaceTeam,
+        commands.RetryWork,
+        commands.SwitchStrategy,
+    )
+)
+"""Types of commands that change the team or end work: one of these without an inverse stops an undo without an id.
+
+Requests, answers and messages do not: they change nothing that was, and come all the time.
+"""
+
+
 def _specs(state: State, inverse: commands.RollbackAgents) -> JsonValue:
     return [_spec(state, rollback) for rollback in inverse.rollbacks]
 
