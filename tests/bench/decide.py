@@ -1,7 +1,11 @@
-"""What one message costs the core, where the house is full: 1,000 agents and 10,000 tasks that wait."""
+"""What one message costs the core, where the house is full: 1,000 agents and 10,000 tasks that wait; and a look at what
+they all do.
+"""
 
+import json
 from collections.abc import Iterator
 
+from engine.core.activities import Activities, parse_live
 from engine.core.commands import Order, Ping
 from engine.core.decide import decide
 from engine.core.decisions.decision_context import DecisionContext
@@ -26,6 +30,10 @@ def rows(quick: bool) -> Iterator[Row]:
     yield _row(f"an attempt fails; {_HERE}", _ends(mapped(20_000, 1_000), messages, fails=True))
     yield _row(f"a command; {_HERE}", _commands(mapped(10_000, 1_000).world, messages // 4))
     yield _row(f"the decision about an end alone; {_HERE}", _alone(mapped(10_000, 1_000), messages))
+    for agents, budget_ms in ((1_000, 5.0), (60, 1.0)):
+        what = f"what {agents:,} agents do; {_HERE}"
+        took = _looks(mapped(10_000, 1_000).world, agents, 5 if quick else 30)
+        yield Row(what=what, took=took, budget=budget_ms, computes=True)
 
 
 def _row(what: str, measured: tuple[Series, Series]) -> Row:
@@ -53,6 +61,24 @@ def _ends(history: Mapped, messages: int, *, fails: bool) -> tuple[Series, Serie
         with floor.timing(_BLOCK):
             _records(_BLOCK)
     return took, floor
+
+
+def _looks(world: World, agents: int, looks: int) -> Series:
+    """Look at what some agents do, most of which write: all of them, or those of the rows in sight."""
+    state, now_ms, took, live = world.state, world.state.at_ms + 1_000, Series(), {}
+    for task in state.tasks.values():
+        if task.attempt is not None and not task.attempt.parked:
+            step = {"what": "model", "name": f"turn:{task.attempts}", "since_ms": state.at_ms - int(task.id[1:])}
+            live[f"pulse:{task.id}"] = json.dumps({"chunk_ms": state.at_ms, "steps": [step]})
+            live[f"output:{task.id}"] = "The tide is high. " * 20
+    some = list(state.agents.values())[:agents]
+    settle()
+    for look in range(looks):
+        with took.timing():
+            activities = Activities(state, parse_live(live), now_ms + look)
+            for agent in some:
+                activities.of_agent(agent)
+    return took
 
 
 def _records(times: int) -> None:

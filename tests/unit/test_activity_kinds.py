@@ -19,7 +19,7 @@ def test_the_kind_alone_is_that_of_the_activity(working: bool) -> None:
         def anew(state: State = state) -> Activities:
             return Activities(state, {}, state.at_ms, working=working)
 
-        words, kinds, later = anew(), anew(), anew().at({}, state.at_ms).renew({}, state.at_ms, working=working)
+        words, kinds, later = anew(), anew(), anew().at({}, state.at_ms)
         for member in state.agents.values():
             assert kinds.kind_of(member) == later.kind_of(member) == words.of_agent(member).kind
 

@@ -118,15 +118,11 @@ def make_digest(
     """
     now_ms = state.at_ms if now_ms is None else now_ms
     kinds = None if before is None else before.kinds_until(now_ms)
-    if before is None or kinds is None:
-        activities = Activities(state, parse_live(live), now_ms, working=working)
-    else:
-        activities = before.activities.renew(parse_live(live), now_ms, working=working)
     out = Digest(
         working=working,
         seq=state.seq,
         waiting_of=waiting_of(state),
-        activities=activities,
+        activities=Activities(state, parse_live(live), now_ms, working=working),
         _state=state,
         _now_ms=now_ms,
         _needs=needs_person(state),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from engine.core.activities.kinds import RANKS, ActivityKind, CurrentActivity, first_of
 from engine.core.activities.live import Live
-from engine.core.activities.tasks import TaskActivities, unlike_tasks
+from engine.core.activities.tasks import TaskActivities
 from engine.core.activities.words import one_line
 from engine.core.queries.team.able import why_away
 from engine.core.queries.team.tree import lineage_of
@@ -33,17 +33,13 @@ class Activities:
         self._tasks = TaskActivities(state, live, now_ms, working=working)
         self._agents: dict[str, CurrentActivity] = {}
         self._waiting: dict[str, list[Task]] | None = None
+        self._team_obstacles: dict[str, CurrentActivity | None] = {}
 
     def at(self, live: Mapping[str, Live], now_ms: int) -> "Activities":
         """Return the activities of the same state at another moment, which is faster than to begin anew."""
         later = Activities(self._state, live, now_ms, working=self._working)
-        later._tasks, later._waiting = self._tasks.at(live, now_ms), self._waiting
-        return later
-
-    def renew(self, live: Mapping[str, Live], now_ms: int, *, working: bool) -> "Activities":
-        """Return the activities of the state, which has changed a little since; tasks that came are not considered."""
-        later = Activities(self._state, live, now_ms, working=working)
-        later._waiting = self._waiting
+        later._tasks = self._tasks.at(live, now_ms)
+        later._waiting, later._team_obstacles = self._waiting, self._team_obstacles
         return later
 
     def of_task(self, task: Task) -> CurrentActivity:
@@ -96,7 +92,7 @@ class Activities:
             return CurrentActivity(kind="away", words=one_line(why_away(agent)), ids=(agent.id,))
         if agent.error is not None:
             return CurrentActivity(kind="error", words=one_line(agent.error), ids=(agent.id,))
-        if agent.is_stuck:
+        if agent.stuck and agent.is_stuck:
             since_ms = min(agent.stuck_since.values(), default=None)
             return CurrentActivity(
                 kind="stuck",
@@ -104,16 +100,18 @@ class Activities:
                 since_ms=since_ms,
                 ids=tuple(agent.stuck_since),
             )
+        tasks = self._state.tasks
+        if len(attempts) == 1:
+            return self._tasks.of_task(tasks[attempts[0]])
         first: CurrentActivity | None = None
         for task_id in attempts:
-            first = first_of(first, self._tasks.of_task(self._state.tasks[task_id]))
+            first = first_of(first, self._tasks.of_task(tasks[task_id]))
         if first is not None:
-            more = f" +{len(attempts) - 1}" if len(attempts) > 1 else ""
-            return copy_with(first, words=f"{first.words}{more}") if more else first
+            return copy_with(first, words=f"{first.words} +{len(attempts) - 1}")
         for activity in self._obstacles(agent):
             first = first_of(first, activity)
         for task in self._tasks_of(agent):
-            first = first_of(first, self._tasks.of_task(task))
+            first = first_of(first, self._tasks.of_one_of_many(task))
         return first or CurrentActivity(kind="idle", since_ms=agent.idle_since_ms or None)
 
     def _obstacles(self, agent: Agent) -> Iterator[CurrentActivity]:
@@ -130,11 +128,16 @@ class Activities:
             yield CurrentActivity(kind="circuit", words=words, until_ms=due_ms, ids=(agent.id,))
         if agent.paused:
             yield CurrentActivity(kind="paused", words="paused", ids=(agent.id,))
-        elif (obstacle := self.obstacle_above(state.supervisors[agent.supervisor_id])) is not None:
+        if (obstacle := self.obstacle_above(state.supervisors[agent.supervisor_id])) is not None:
             yield obstacle
 
     def obstacle_above(self, supervisor: Supervisor) -> CurrentActivity | None:
         """Return what stops everything below a supervisor."""
+        if supervisor.id not in self._team_obstacles:
+            self._team_obstacles[supervisor.id] = self._find_obstacle(supervisor)
+        return self._team_obstacles[supervisor.id]
+
+    def _find_obstacle(self, supervisor: Supervisor) -> CurrentActivity | None:
         first: CurrentActivity | None = None
         for ancestor in lineage_of(self._state, supervisor):
             if ancestor.held or ancestor.exhausted is not None:
@@ -156,20 +159,28 @@ class Activities:
         """Return its open tasks without an attempt: in its queue, tried last by it, or that it alone can do."""
         if self._waiting is None:
             self._waiting = _tasks_by_agent(self._state)
-        tasks, runs = self._waiting.get(agent.id, ()), self._state.runs
-        # After `renew`, some have begun or ended.
-        return [task for task in tasks if task.attempt is None and task.ended_ms is None and task.run_id in runs]
+        return self._waiting.get(agent.id, [])
 
 
 def _tasks_by_agent(state: State) -> dict[str, list[Task]]:
-    """Return the tasks without an attempt by the agent that does them next: of those that wait alike, the first."""
+    """Return open tasks without an attempt by the agent that alone serves their queue, and by that which tried last.
+
+    Of the tasks that are ready in one queue only the first, because they all wait for the same.
+    """
     waiting: dict[str, list[Task]] = {}
-    only: dict[str, str] = {key: queue.agents[0] for key, queue in state.queues.items() if len(queue.agents) == 1}
-    open_tasks = (task for task in state.tasks.values() if task.attempt is None and task.kind == "agent")
-    for task in unlike_tasks(state, open_tasks):
-        for agent_id in {only.get(task.queue or ""), task.agent_id, task.worker_id}:
-            if agent_id is not None and agent_id in state.agents:
-                waiting.setdefault(agent_id, []).append(task)
+    only = {key: queue.agents[0] for key, queue in state.queues.items() if len(queue.agents) == 1}
+    heads: set[str | None] = set()
+    for task in state.tasks.values():
+        agent_id = task.agent_id
+        if task.attempt is not None or (agent_id is None and task.queue not in only) or task.ended_ms is not None:
+            continue
+        own_id = None if task.ready and task.queue in heads else only.get(task.queue or "")
+        if own_id is not None:
+            waiting.setdefault(own_id, []).append(task)
+            if task.ready:
+                heads.add(task.queue)
+        if agent_id is not None and agent_id != own_id and task.kind == "agent":
+            waiting.setdefault(agent_id, []).append(task)
     return waiting
 
 

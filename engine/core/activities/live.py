@@ -86,12 +86,20 @@ class LiveTasks(Mapping[str, Live]):
 
     @override
     def __getitem__(self, task_id: str) -> Live:
-        get = self._texts.get
-        pulse_text, call_text = get(f"pulse:{task_id}"), get(f"call:{task_id}")
-        progress_text, process_text = get(f"progress:{task_id}"), get(f"process:{task_id}")
-        output, thought = get(f"output:{task_id}", ""), get(f"thought:{task_id}", "")
-        if not (pulse_text or call_text or progress_text or process_text or output or thought):
+        live: Live | None = self.get(task_id)
+        if live is None:
             raise KeyError(task_id)
+        return live
+
+    @override
+    def get(self, task_id: str, default: Any = None) -> Any:
+        """Return the record of a task, or `default`; overridden, because that of `Mapping` raises and catches."""
+        get = self._texts.get
+        pulse_text, call_text = get("pulse:" + task_id), get("call:" + task_id)
+        progress_text, process_text = get("progress:" + task_id), get("process:" + task_id)
+        output, thought = get("output:" + task_id, ""), get("thought:" + task_id, "")
+        if not (pulse_text or call_text or progress_text or process_text or output or thought):
+            return default
         pulse = _read_pulse(pulse_text) if pulse_text else None
         return Live(
             chunk_ms=None if pulse is None else pulse.chunk_ms,

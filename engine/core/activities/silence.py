@@ -9,7 +9,8 @@ from typing import NamedTuple
 from engine.core.activities.live import Live
 from engine.core.queries.team.tree import inherited_option
 from engine.core.records.keys import kind_of_step
-from engine.core.state import Agent, Attempt, State
+from engine.core.specs.spec import AgentSpec
+from engine.core.state import Agent, Attempt, State, Supervisor
 
 DEFAULT_SILENT_S = 30.0
 DEFAULT_STUCK_S = 300.0
@@ -17,6 +18,7 @@ UNKNOWN_STEP_S = 300.0
 """Time after which a step is silent of which there are fewer than `ENOUGH_STEPS`."""
 ENOUGH_STEPS = 10
 MIN_STEP_S = 5.0
+_MIN_SILENT_MS = round(1000 * MIN_STEP_S)
 """Shortest step that counts as silent: three times the duration of a fast one is no news."""
 
 
@@ -37,15 +39,21 @@ class Patience(NamedTuple):
     stuck_ms: int
 
 
-def patience_of(state: State, agent: Agent) -> Patience:
-    """Return the patience with an agent: its own options, else those of the nearest supervisor that sets them."""
-    spec, supervisor = state.spec_of(agent), state.supervisors[agent.supervisor_id]
-    silent_s, stuck_s = spec.silent_s, spec.stuck_s
-    if silent_s is None:
-        silent_s = inherited_option(state, supervisor, "silent_s", DEFAULT_SILENT_S)
-    if stuck_s is None:
-        stuck_s = inherited_option(state, supervisor, "stuck_s", DEFAULT_STUCK_S)
+def patience_of(state: State, supervisor: Supervisor) -> Patience:
+    """Return the patience with agents that have no options of their own: that of the nearest supervisor that says."""
+    silent_s: float = inherited_option(state, supervisor, "silent_s", DEFAULT_SILENT_S)
+    stuck_s: float = inherited_option(state, supervisor, "stuck_s", DEFAULT_STUCK_S)
     return Patience(round(1000 * silent_s), round(1000 * stuck_s))
+
+
+def own_patience(spec: AgentSpec, inherited: Patience) -> Patience:
+    """Return the patience with an agent of a spec."""
+    if spec.silent_s is None and spec.stuck_s is None:
+        return inherited
+    return Patience(
+        inherited.silent_ms if spec.silent_s is None else round(1000 * spec.silent_s),
+        inherited.stuck_ms if spec.stuck_s is None else round(1000 * spec.stuck_s),
+    )
 
 
 def silence_of(agent: Agent, attempt: Attempt, live: Live, patience: Patience, now_ms: int) -> Silence | None:
@@ -56,8 +64,9 @@ def silence_of(agent: Agent, attempt: Attempt, live: Live, patience: Patience, n
         if now_ms - last_ms >= patience.stuck_ms:
             return Silence(last_ms, "", is_stuck=True)
     # Time of the last charge: the attempt began, resumed, or ended a step then.
-    began_ms = attempt.since_ms
-    chunk_ms = live.chunk_ms or 0
+    began_ms, chunk_ms = attempt.since_ms, live.chunk_ms or 0
+    if now_ms - chunk_ms < patience.silent_ms or now_ms - began_ms < _MIN_SILENT_MS:
+        return None
     last_ms, limit_ms, name = max(began_ms, chunk_ms), round(1000 * UNKNOWN_STEP_S), ""
     if not live.steps:
         limit_ms = patience.silent_ms if chunk_ms > began_ms else limit_ms

@@ -1,11 +1,12 @@
 """What a task does: its attempt, if it has one; else why it waits, from `scheduler.waiting`."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import TypeAlias
 
 from engine.core.activities.kinds import RANKS, ActivityKind, CurrentActivity, first_of
 from engine.core.activities.live import Live
-from engine.core.activities.silence import Patience, Silence, patience_of, silence_of
+from engine.core.activities.silence import Patience, Silence, own_patience, patience_of, silence_of
 from engine.core.activities.words import describe_question, describe_seconds, describe_work, one_line
 from engine.core.queries.team.tree import lineage_of
 from engine.core.queries.work.pauses import pause_of
@@ -44,6 +45,8 @@ KIND_OF_PARKED: dict[ParkedFor, ActivityKind] = {
     "paused": "paused",
 }
 """The kind of each wait of an attempt without a slot."""
+MAX_IDS = 20
+"""Delegated tasks that an activity names at most."""
 _WAITING = frozenset({TaskStatus.WAITING, TaskStatus.RETRYING, TaskStatus.PREEMPTED, TaskStatus.IN_DOUBT})
 _NO_ENGINE = "no engine works on it"
 
@@ -63,11 +66,13 @@ def _ways_of_runs(state: State) -> dict[str, _Way]:
 
 def unlike_tasks(state: State, tasks: Iterable[Task]) -> Iterator[Task]:
     """Yield the open tasks, but of those that wait alike only the first."""
-    runs, known = _ways_of_runs(state), set[_Way]()
+    runs, known, ready_in = _ways_of_runs(state), set[_Way](), set[str | None]()
     for task in tasks:
-        if task.ended_ms is not None:
+        if task.ended_ms is not None or (task.ready and task.queue in ready_in):
             continue
-        if task.attempt is None and not task.children:
+        if task.ready:
+            ready_in.add(task.queue)
+        elif task.attempt is None and not task.children:
             if (way := _way_of(task, runs)) in known:
                 continue
             known.add(way)
@@ -84,6 +89,7 @@ class TaskActivities:
         self._working = working
         self._reasons = WaitReasons(state)
         self._patience: dict[str, Patience] = {}
+        self._paused_teams: dict[str, bool] = {}
         self._activities: dict[str, CurrentActivity] = {}
         self._budget_questions: dict[str, Escalation] | None = None
         self._runs = _ways_of_runs(state)
@@ -92,7 +98,7 @@ class TaskActivities:
     def at(self, live: Mapping[str, Live], now_ms: int) -> "TaskActivities":
         """Return the activities of the same state at another moment."""
         later = TaskActivities(self._state, live, now_ms, working=self._working)
-        later._reasons, later._patience = self._reasons, self._patience
+        later._reasons, later._patience, later._paused_teams = self._reasons, self._patience, self._paused_teams
         later._budget_questions, later._kinds = self._budget_questions, self._kinds
         return later
 
@@ -114,22 +120,28 @@ class TaskActivities:
         """Return what a task does; an ended one is idle."""
         activity = self._activities.get(task.id)
         if activity is None:
-            activity = self._activities[task.id] = self._find(task)
+            activity = self._activities[task.id] = self._find(task, with_place=True)
         return activity
 
-    def _find(self, task: Task) -> CurrentActivity:
-        if task.ended:
+    def of_one_of_many(self, task: Task) -> CurrentActivity:
+        """Return the same without the place in a queue, for those who ask about many tasks."""
+        if task.attempt is not None:
+            return self.of_task(task)
+        return self._activities.get(task.id) or self._find(task, with_place=False)
+
+    def _find(self, task: Task, *, with_place: bool) -> CurrentActivity:
+        run, attempt = self._state.runs[task.run_id], task.attempt
+        if attempt is None and task.ended:
             return CurrentActivity(kind="idle", words=task.status.value, since_ms=task.ended_ms)
-        run = self._state.runs[task.run_id]
         if not self._working or run.suspended:
             words = _NO_ENGINE if not self._working else "its run is suspended: no engine"
             return CurrentActivity(kind="suspended", words=words, ids=(run.id,))
-        if task.attempt is not None:
-            return self._of_attempt(task, task.attempt, run)
+        if attempt is not None:
+            return self._of_attempt(task, attempt, run)
         if task.asks:
             return self._of_questions(task.asks.values())
         if task.status in _WAITING:
-            return self._of_wait(task)
+            return self._of_wait(task, with_place=with_place)
         return self._of_group(task)
 
     def _of_group(self, task: Task) -> CurrentActivity:
@@ -137,7 +149,7 @@ class TaskActivities:
         first: CurrentActivity | None = None
         first_node: Task | None = None
         for child in unlike_tasks(self._state, self._children_of(task)):
-            activity = self.of_task(child)
+            activity = self.of_one_of_many(child)
             if first_of(first, activity) is activity:
                 first, first_node = activity, child
         if first is None or first_node is None:
@@ -157,15 +169,16 @@ class TaskActivities:
             if live.repeats:
                 words = f"repeats {live.repeats}: the same results"
                 return CurrentActivity(kind="stuck", words=one_line(words), since_ms=attempt.started_ms, ids=(task.id,))
-            silence = silence_of(agent, attempt, live, self._patience_of(agent), self._now_ms)
+            silence = silence_of(agent, attempt, live, self._patience_with(agent), self._now_ms)
             if silence is not None and silence.is_stuck:
                 return self._of_silence(task, silence)
         if task.asks:
             return self._of_questions(task.asks.values())
         if silence is not None:
             return self._of_silence(task, silence)
-        pause = None if agent is None or attempt.parked else pause_of(state, run.id, agent.id)
-        if pause is not None:
+        is_paused = agent is not None and (agent.paused or run.paused or self._is_team_paused(agent.supervisor_id))
+        pause = pause_of(state, run.id, agent.id) if is_paused and agent is not None else None
+        if pause is not None and not attempt.parked:
             words = one_line(f"pauses at its next step: {describe_work(task, attempt, live)}")
             return CurrentActivity(kind="pausing", words=words, since_ms=attempt.started_ms, ids=(pause.id,))
         activity = self._of_parked(task, attempt) if attempt.parked else self._of_work(task, attempt, live)
@@ -181,9 +194,8 @@ class TaskActivities:
         return CurrentActivity(kind=kind, words=one_line(words), since_ms=silence.since_ms, ids=(task.id,))
 
     def _of_work(self, task: Task, attempt: Attempt, live: Live | None) -> CurrentActivity:
-        since_ms = attempt.started_ms
-        if live is not None:
-            since_ms = max((part.since_ms for part in live.calls or live.steps), default=since_ms)
+        parts = () if live is None else live.calls or live.steps
+        since_ms = parts[-1].since_ms if parts else attempt.started_ms
         return CurrentActivity(
             kind="working", words=describe_work(task, attempt, live), since_ms=since_ms, ids=(task.id,)
         )
@@ -198,8 +210,9 @@ class TaskActivities:
         ids = wait.ids
         if wait.reason == "calls":
             tasks = self._state.tasks
-            children = [child for key in attempt.waits for child in task.calls[key].children]
-            ids = tuple(child for child in children if child in tasks and not tasks[child].ended)
+            children = (child for key in attempt.waits for child in task.calls[key].children)
+            open_ids = (child for child in children if child in tasks and tasks[child].ended_ms is None)
+            ids = tuple(islice(open_ids, MAX_IDS))
         since_ms = attempt.back_ms if kind == "slot" and attempt.back_seq is not None else None
         return CurrentActivity(
             kind=kind, words=one_line(wait.words), since_ms=since_ms, until_ms=wait.until_ms, ids=ids
@@ -219,9 +232,9 @@ class TaskActivities:
             ids=tuple(question.id for question in questions),
         )
 
-    def _of_wait(self, task: Task) -> CurrentActivity:
+    def _of_wait(self, task: Task, *, with_place: bool) -> CurrentActivity:
         """Return why a task without an attempt waits."""
-        wait = self._reasons.wait_of(task)
+        wait = self._reasons.wait_of(task, with_place=with_place)
         if wait is None:
             return CurrentActivity(kind="queued", words="begins", since_ms=task.ready_ms or task.created_ms)
         kind = KIND_OF_WAIT[wait.reason]
@@ -270,8 +283,16 @@ class TaskActivities:
             ids=(question.id,),
         )
 
-    def _patience_of(self, agent: Agent) -> Patience:
-        patience = self._patience.get(agent.id)
-        if patience is None:
-            patience = self._patience[agent.id] = patience_of(self._state, agent)
-        return patience
+    def _is_team_paused(self, supervisor_id: str) -> bool:
+        is_paused = self._paused_teams.get(supervisor_id)
+        if is_paused is None:
+            above = lineage_of(self._state, self._state.supervisors[supervisor_id])
+            is_paused = self._paused_teams[supervisor_id] = any(supervisor.paused for supervisor in above)
+        return is_paused
+
+    def _patience_with(self, agent: Agent) -> Patience:
+        state, supervisor_id = self._state, agent.supervisor_id
+        inherited = self._patience.get(supervisor_id)
+        if inherited is None:
+            inherited = self._patience[supervisor_id] = patience_of(state, state.supervisors[supervisor_id])
+        return own_patience(state.specs[agent.spec], inherited)

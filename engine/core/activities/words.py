@@ -1,10 +1,8 @@
 """What an attempt does this second, in words for a narrow column: the important word first."""
 
-from collections.abc import Iterator
-
 from engine.core.activities.live import Live, LiveCall
 from engine.core.records.records import JsonValue
-from engine.core.records.values import as_text, pluralize
+from engine.core.records.values import as_text
 from engine.core.state import Attempt, Escalation, StopReason, Task
 
 MAX_WORDS = 120
@@ -23,6 +21,8 @@ _STOPS: dict[StopReason, str] = {
 
 def one_line(text: str, max_characters: int = MAX_WORDS) -> str:
     """Return a text on one line, cut."""
+    if len(text) <= max_characters and text.isprintable():
+        return text
     line = " ".join(text[: 4 * max_characters].split())
     return line if len(line) <= max_characters else f"{line[: max_characters - 1]}…"
 
@@ -31,33 +31,26 @@ def describe_work(task: Task, attempt: Attempt, live: Live | None) -> str:
     """Return what an attempt that holds a slot does."""
     if attempt.stopping is not None:
         return _STOPS[attempt.stopping]
-    if live is not None and (words := next(_describe_live(live), "")):
-        return one_line(words)
-    return one_line(task.title)
+    return one_line((live is not None and _describe_live(live)) or task.title)
 
 
-def _describe_live(live: Live) -> Iterator[str]:
+def _describe_live(live: Live) -> str:
     if live.calls:
         more = f" +{len(live.calls) - 1}" if len(live.calls) > 1 else ""
-        yield describe_call(live.calls[-1]) + more
+        return describe_call(live.calls[-1]) + more
     if (progress := live.progress) is not None:
         note = f" {progress.note}" if progress.note else ""
-        yield f"{progress.done:,} of {progress.total:,}{note}" if progress.total else f"{progress.done:,}{note}"
-    kinds = {step.what for step in live.steps}
-    if "compact" in kinds:
-        yield "shortens its conversation"
-    if "model" in kinds:
+        return f"{progress.done:,} of {progress.total:,}{note}" if progress.total else f"{progress.done:,}{note}"
+    step = live.steps[-1] if live.steps else None
+    if step is not None and step.what == "compact":
+        return "shortens its conversation"
+    if step is not None and step.what == "model":
         if live.output:
-            yield f"writes {pluralize(len(live.output), 'character')}"
-        yield "thinks" if live.thought else f"asks its model, {_turn_of(live)}"
+            return f"writes {len(live.output):,} character{'s' * (len(live.output) > 1)}"
+        return "thinks" if live.thought else f"asks its model, {step.name.replace(':', ' ')}"
     if live.output or live.thought:
-        yield _last_line(live.output or live.thought)
-    if live.steps:
-        yield f"runs {live.steps[-1].name}"
-
-
-def _turn_of(live: Live) -> str:
-    return next(step.name for step in reversed(live.steps) if step.what == "model").replace(":", " ")
+        return _last_line(live.output or live.thought)
+    return "" if step is None else f"runs {step.name}"
 
 
 def _last_line(text: str) -> str:

@@ -96,8 +96,12 @@ class WaitReasons:
         self._places: dict[str, dict[str, _Place]] = {}
         self._closed: dict[str, Wait | None] = {}
 
-    def wait_of(self, task: Task) -> Wait | None:
-        """Return why `task` waits; None if it does not."""
+    def wait_of(self, task: Task, *, with_place: bool = True) -> Wait | None:
+        """Return why `task` waits; None if it does not.
+
+        Args:
+            with_place: Also its place in its queue, for which the whole queue is looked at once.
+        """
         status = task.status
         if status is TaskStatus.IN_DOUBT:
             ids = () if task.escalation_id is None else (task.escalation_id,)
@@ -108,7 +112,7 @@ class WaitReasons:
             return _why_parked(self._state, task)
         if status not in (TaskStatus.WAITING, TaskStatus.RETRYING, TaskStatus.PREEMPTED):
             return None
-        return self._why_not_ready(task, self._state.runs[task.run_id]) or self._why_queued(task)
+        return self._why_not_ready(task, self._state.runs[task.run_id]) or self._why_queued(task, with_place=with_place)
 
     def reason_of(self, task: Task) -> WaitReason | None:
         """Return the reason of `wait_of`, without its words: for a task in a queue that is many times faster."""
@@ -143,12 +147,14 @@ class WaitReasons:
         words = f"waits for {_summarize_names([predecessor.title for predecessor in awaited])}"
         return Wait(reason="tasks", words=words, ids=tuple(predecessor.id for predecessor in awaited))
 
-    def _why_queued(self, task: Task) -> Wait | None:
+    def _why_queued(self, task: Task, *, with_place: bool) -> Wait | None:
         """Return why a ready task has not begun."""
         queue = self._state.queues.get(task.queue or "")
         if queue is None:
             return None
         closed = self._closed_of(task)
+        if not with_place:
+            return closed or Wait(reason="turn", words=f"{queue.ready:,} waiting")
         place = self._place(queue, task.id)
         ahead = None if place is None else place.ahead
         preempted = task.status is TaskStatus.PREEMPTED
