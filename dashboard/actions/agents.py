@@ -28,6 +28,7 @@ from engine.core.queries.targets import shortest_target
 from engine.core.queries.team.strategies import known_strategies
 from engine.core.scheduler.waiting import WaitReasons
 from engine.core.state import State, SwapMode
+from engine.core.validation.bounds import MAX_LABEL_CHARS
 
 _MODEL_WORD = "model="
 """`model=NAME` among the words is `--model NAME`."""
@@ -52,6 +53,9 @@ def _swap(screen: ActionScreen, line: CommandLine) -> None:
         screen.unmark()
         screen.deck.commands.send(command)
 
+    if model is not None and not 0 < len(model) <= MAX_LABEL_CHARS:
+        screen.deck.messages.warn(f"model=NAME takes 1 to {MAX_LABEL_CHARS} characters, such as model=openai/gpt-4o")
+        return
     choice = with_ or next(iter(words[1:] if model is None else ()), None)
     is_path = choice is not None and choice not in screen.state.registry
     if is_path and not screen.deck.access.has_local_access("a path; swap with a file in a shell: quarterdeck swap"):

@@ -142,6 +142,14 @@ async def test_what_is_stuck_is_taken_from_its_attempt_unless_another_mode_is_ty
         assert hand.dialog.query_one(Radio).chosen == mode
 
 
+async def test_a_model_without_a_name_is_said_and_opens_nothing(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=crew_of_models()) as hand:
+        for name in ("", "x" * 201):
+            await hand.press("colon", *f"swap critic model={name}", "enter")
+            assert hand.said.startswith("model=NAME takes 1 to 200 characters")
+            assert not hand.app.screen.is_modal
+
+
 @pytest.mark.parametrize(
     ("line", "about", "problem"),
     [
