@@ -7,6 +7,7 @@ from dashboard.frame.table_screen import BELOW, MARKS, TableScreen
 from dashboard.views.changes.targets import Target, target_of
 from dashboard.views.drawing.row_pane import RowDetails, describe_need
 from dashboard.views.drawing.rows import Listing
+from dashboard.views.facts.last_words import last_words
 from dashboard.views.inbox import inbox
 from dashboard.views.view_state import ViewState
 
@@ -32,13 +33,29 @@ class InboxScreen(TableScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._reading = TextReading(self.details.show_now)
+        self._reading = TextReading(self.update_now)
+
+    def show(self, view: ViewState) -> None:
+        self._reading.texts.begin_redraw()
+        super().show(view)
+        self._reading.read_missing(self.deck.background)
 
     def listing(self, view: ViewState) -> Listing:
-        return inbox(view.state, view.counts, now_ms=view.now_ms, needle=self.finding.needle, can_write=view.can_write)
+        def said(key: str) -> str:
+            question = view.state.escalations.get(key)
+            subject = key if question is None else question.subject
+            return last_words(view.state.tasks.get(subject), view.live, self._reading.texts)
+
+        return inbox(
+            view.state,
+            view.counts,
+            now_ms=view.now_ms,
+            needle=self.finding.needle,
+            can_write=view.can_write,
+            said=said,
+        )
 
     def describe_row(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
-        self._reading.texts.begin_redraw()
         details = describe_need(view, key, self._reading.texts, width, height)
         self._reading.read_missing(self.deck.background)
         return details

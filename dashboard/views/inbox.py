@@ -1,7 +1,7 @@
 """The inbox: questions with their answers, then members in error and failed tasks."""
 
 import json
-from collections.abc import Reversible, Sequence
+from collections.abc import Callable, Reversible, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -62,6 +62,8 @@ class NeedRow(NamedTuple):
     now_ms: int = 0
     options: Sequence[str] | None = None
     """The answers of a question; None for a problem."""
+    said: str = ""
+    """The last words of the agent."""
 
 
 def _age_cell(row: NeedRow) -> Cell:
@@ -90,20 +92,29 @@ COLUMNS: tuple[Column[NeedRow, Any], ...] = (
            meaning="what happens without an answer in time", cell=lambda row: row.default),
     Column("AGE", 11, right=True, drop=2, calm=True, shell_rank=0, meaning="how long it has been waiting for you",
            cell=_age_cell),
-    Column("ANSWERS", 30, grow=1, max_width=60, drop=3, shell_rank=4, meaning="what can be answered; enter asks which",
+    Column("SAID BEFORE", 20, grow=4, max_width=70, drop=3, meaning="what the agent said before it asked or failed",
+           cell=lambda row: Cell(row.said, "muted")),
+    Column("ANSWERS", 30, grow=1, max_width=60, drop=4, shell_rank=4, meaning="what can be answered; enter asks which",
            cell=lambda row: Cell(" · ".join(row.options or ()), "muted")),
-    Column("ASKED", 8, drop=4, shell_rank=3, meaning="when the question was asked", cell=_asked_cell),
+    Column("ASKED", 8, drop=5, shell_rank=3, meaning="when the question was asked", cell=_asked_cell),
 )  # fmt: skip
 
 
 def inbox(
-    state: State, counts: Digest | None = None, *, now_ms: int, needle: str = "", can_write: bool = True
+    state: State,
+    counts: Digest | None = None,
+    *,
+    now_ms: int,
+    needle: str = "",
+    can_write: bool = True,
+    said: Callable[[str], str] = lambda key: "",
 ) -> Listing:
     """Return the needs as rows; keys are ids of questions, agents, supervisors and tasks.
 
     Args:
         counts: What agents do, from which stuck ones are known.
         can_write: Whether to name keys that change the team.
+        said: Returns the last words about a need.
     """
     every = needs_person(state) if counts is None else counts.needs_person
     row_filter = parse_partial_filter(needle)
@@ -113,7 +124,8 @@ def inbox(
     columns = _question_columns(state, now_ms, alone=len(every) == len(state.escalations))
 
     def make(key: str) -> tuple[Cell, ...]:
-        return make_cells(columns, need_row(state, key, now_ms, counts, can_write=can_write))
+        row = need_row(state, key, now_ms, counts, can_write=can_write)
+        return make_cells(columns, row._replace(said=" ".join(said(key).split())))
 
     return Listing(columns=columns, keys=keys, make=make, empty=empty, total=len(every))
 

@@ -1,5 +1,6 @@
 """Calls of tools that a person has to allow: once, for good, or not; what is for good ends with the generation."""
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,49 @@ async def test_a_grant_ends_with_its_generation_and_where_it_is_revoked(engine: 
         assert not running.state.grants
         with pytest.raises(CommandRefusedError, match="there is no grant 'g2'; there are: none"):
             await running.host.order(RevokeGrant(grant="g2"))
+
+
+@pytest.mark.parametrize(("limits", "asks_again"), [({"scope": "task"}, True), ({"where": ["to"]}, False)])
+async def test_a_grant_covers_what_it_says_and_ends_with_its_task(
+    engine: Engines, limits: dict[str, Any], asks_again: bool
+) -> None:
+    async with engine(SENDER) as running:
+        run_id = await running.submit()
+        command = Answer(escalation=await question(running), answer="allow_always", **limits)
+        await running.host.order(command)
+        assert (await running.ended(run_id))[1] == "sent"
+        assert bool(running.state.grants) is not asks_again
+
+        HELD["arguments"] = {"to": "main" if asks_again else "other"}
+        assert await answered(running, "reject_once") == "a person rejected the call of send", "it was asked again"
+        if not asks_again:
+            HELD["arguments"] = {"to": "main"}
+            assert await running.ask() == "sent"
+
+
+async def test_a_grant_for_a_time_ends_by_itself(engine: Engines) -> None:
+    clock = VirtualClock(0)
+    async with engine(SENDER, clock=clock) as running:
+        await running.submit()
+        await running.host.order(Answer(escalation=await question(running), answer="allow_always", minutes=10))
+        assert await running.ask() == "sent"
+        await running.until(lambda state: not state.grants)
+        (revoked,) = await running.journal("grant_revoked")
+        assert (json.loads(revoked.body)["why"], clock.now_ms() >= 600_000) == ("time", True)
+
+
+async def test_an_answer_for_one_call_takes_no_scope_and_names_are_those_of_the_call(engine: Engines) -> None:
+    async with engine(SENDER) as running:
+        await running.submit()
+        asked = await question(running)
+        refusals: list[tuple[dict[str, Any], str]] = [
+            ({"answer": "allow_once", "scope": "run"}, "is an answer for one call"),
+            ({"answer": "allow_always", "where": ["at"]}, "no argument 'at'; it has to"),
+            ({"answer": "allow_always", "amount": 1}, "an amount goes with"),
+        ]
+        for fields, wrong in refusals:
+            with pytest.raises(CommandRefusedError, match=wrong):
+                await running.host.order(Answer(escalation=asked, **fields))
 
 
 async def test_a_deadline_without_an_answer_rejects(engine: Engines) -> None:

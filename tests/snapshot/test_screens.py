@@ -64,7 +64,7 @@ IN_TROUBLE = {
     "described": ("j", "j", "d"),
     "raw": ("5", "y"),
     "inbox": ("8",),
-    "answer": ("8", "enter", "right", "right", "right", "enter", "paste:by hand"),
+    "answer": ("8", "down", "down", "enter", "4", "paste:by hand"),
     "swap": ("j", "j", "j", "j", "j", "h", "tab", "down"),
     "swap_several": ("0", "space", "space", "space", "h"),
     "strategy": ("colon", "paste:strategy audit sequential_with_validation returns=2", "enter"),

@@ -313,6 +313,25 @@ def test_a_grant_is_enough_to_go_on_with() -> None:
     assert works(world) == ["ada"]
 
 
+def test_a_raise_by_an_amount_is_added_once_and_the_original_amount_is_granted_again_after_it() -> None:
+    world = team_world(agent("ada"))
+    submitted(world, limits=asks(tokens=1_000))
+    key = attempt(world, "ada")
+    world.record(key, "s", usage=spent(1_200))
+    world.stop(key)
+
+    refused = only(world.order(Answer(escalation="e1", answer="continue", amount=200)), "command_refused")
+    assert refused.reason == "200 more is not enough to go on; e1 needs more than 200"
+    applied(world, Answer(escalation="e1", answer="continue", amount=500))
+    assert [each.limit for each in budgets_of(world.state, "r1")] == [1_500]
+    key = attempt(world, "ada")
+    world.record(key, "t", usage=spent(400))
+    world.stop(key)
+    applied(world, Answer(escalation="e2", answer="continue"))
+
+    assert [each.limit for each in budgets_of(world.state, "r1")] == [2_500]
+
+
 def test_with_ask_a_task_waits_and_the_rest_of_the_run_goes_on() -> None:
     world = team_world(agent("ada", task_limits=asks(tokens=10)), agent("bob"), mode="parallel")
     submitted(world)

@@ -37,6 +37,8 @@ def earlier_lines(task: Task | None, texts: JournalTexts, max_lines: int) -> Seq
     """Return what an agent said and did on a task, the newest first, one line each."""
     keys = [] if task is None or max_lines < 1 else [*task.steps][-min(max_lines, _MAX_STEPS) :]
     cells = []
+    if keys and keys[-1].startswith(_TURN):
+        keys.pop()  # the last words, which are shown whole
     for key in reversed(keys):
         kind, name = f"{key}::".split(":")[:2]
         value = texts.json(task.steps[key]) if task is not None else None

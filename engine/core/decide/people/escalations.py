@@ -94,9 +94,8 @@ def _raised_amount(state: State, question: Escalation, choice: str, command: Ans
     needs = Decimal(0) if ledger is None else ledger.needs.get(str(question.detail["amount"]), Decimal(0))
     amount, least = Decimal(str(command.amount)), spent + needs - limit
     if amount < least or limit + amount <= spent:
-        raise Refused(
-            f"{amount.normalize():,f} more is not enough to go on; {question.id} needs {least.normalize():,f}"
-        )
+        needed = f"{'more than ' if not needs else ''}{least.normalize():,f}"
+        raise Refused(f"{amount.normalize():,f} more is not enough to go on; {question.id} needs {needed}")
     return amount
 
 
