@@ -145,6 +145,7 @@ class TimelineScreen(BoardScreen):
             needle=self.finding.needle,
             available=room - 2,
             folded=self._teams.of(view.state, room - 2),
+            kind_of=view.counts.kind_of,
         )
         self._lane = max(0, min(self._lane, len(self._rows) - 1))
         past_ms = view.now_ms if view.past is not None else None

@@ -41,7 +41,7 @@ from dashboard.views.words.help import COST_MEANING, P50_MEANING, STATE_MEANING,
 from dashboard.views.words.roles import name_with_role
 from dashboard.views.words.subjects import SupervisorSubject, filter_agents
 from engine.core.queries.team.tree import MAX_UNWARNED_DEPTH, depth_of, levels_of, lineage_of, mean_ms_of
-from engine.core.state import Agent, AgentStatus, State, Supervisor
+from engine.core.state import Agent, State, Supervisor
 
 GAP = 1
 """Cells between two columns."""
@@ -131,7 +131,7 @@ def _name_cell(row: MemberRow) -> Cell:
     agent = row.member
     if isinstance(agent, Supervisor):
         return Cell(agent.name, "strong", row.line.lead)
-    resting = agent.status is AgentStatus.IDLE and not row.tree.counts.waiting_of[agent.id]
+    resting = row.tree.counts.kind_of(agent) == "idle"
     return Cell(row.line.name, "muted" if resting else "", row.line.lead)
 
 
@@ -389,7 +389,7 @@ def _add_branch(build: _TreeBuilder, supervisor: Supervisor, leads: tuple[str, s
         lines[supervisor.id] = _Line(f"{own_lead[:-1]}{FOLDED}", supervisor.name, is_folded_team=True)
         return
     lines[supervisor.id] = _Line(own_lead, supervisor.name)
-    members, folded = _members(state, supervisor, build.folding, build.now_ms)
+    members, folded = _members(state, supervisor, build.folding, build.counts, build.now_ms)
     left = build.passing.select(members)
     inner, end = below + "├ ", below + "└ "
     for index, member in enumerate(_sort_members(build, left)):
@@ -434,7 +434,9 @@ class _FilteredMembers:
         return members if self._all else [member for member in members if member in self._ids]
 
 
-def _members(state: State, supervisor: Supervisor, folding: Folding | None, now_ms: int) -> tuple[list[str], int]:
+def _members(
+    state: State, supervisor: Supervisor, folding: Folding | None, counts: Digest, now_ms: int
+) -> tuple[list[str], int]:
     """Return the visible members, in declared order, and the number of folded ones."""
     members = [member for member in supervisor.members if member in state.agents or member in state.supervisors]
     if folding is None or supervisor.id in folding.opened:
@@ -443,7 +445,7 @@ def _members(state: State, supervisor: Supervisor, folding: Folding | None, now_
     visible, quiet = [], 0
     for member in members:
         agent = state.agents.get(member)
-        at_rest = agent is not None and agent.status is AgentStatus.IDLE
+        at_rest = agent is not None and counts.kind_of(agent) == "idle"
         if at_rest and now_ms - active.get(member, -MIN_SHOWN_MS) >= MIN_SHOWN_MS:
             quiet += 1
             if quiet > MAX_IDLE_SHOWN:

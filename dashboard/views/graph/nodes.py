@@ -19,7 +19,7 @@ from dashboard.views.words.glyphs import ACTIVITY, Mark, task_mark
 from dashboard.views.words.names import value_text
 from dashboard.views.words.roles import name_with_role
 from engine.core.records.values import Usage
-from engine.core.state import Agent, AgentStatus, State, Supervisor, Task, TaskStatus
+from engine.core.state import Agent, State, Supervisor, Task, TaskStatus
 
 IDLE_PREFIX = "idle:"
 """Prefix of the id of a node for idle members; the id of their lead follows."""
@@ -52,11 +52,11 @@ class Sight:
     def is_lively(self, agent: Agent) -> bool:
         """Return whether an agent is at work, or was a moment ago, as between two short tasks."""
         lately = self.now_ms - self.activity.started_ms.get(agent.id, 0) < LATELY_MS
-        return bool(agent.running) or (lately and self.counts.working and agent.status is AgentStatus.IDLE)
+        return bool(agent.running) or (lately and self.counts.working and self.counts.kind_of(agent) == "idle")
 
     def is_at_rest(self, agent: Agent) -> bool:
         """Return whether an agent has been idle for a while."""
-        return agent.status is AgentStatus.IDLE and self.now_ms - agent.idle_since_ms >= MIN_SHOWN_MS
+        return self.counts.kind_of(agent) == "idle" and self.now_ms - agent.idle_since_ms >= MIN_SHOWN_MS
 
 
 @dataclass(slots=True)

@@ -4,8 +4,10 @@ from collections.abc import Callable, Collection, Set
 from typing import NamedTuple
 
 from dashboard.views.drawing.rows import matches
+from dashboard.views.words.glyphs import ACTIVITY
 from dashboard.views.words.roles import name_with_role
-from engine.core.state import State, Supervisor
+from engine.core.activities import ActivityKind
+from engine.core.state import Agent, State, Supervisor
 
 
 class LaneRow(NamedTuple):
@@ -28,6 +30,7 @@ def rows_of(
     needle: str,
     available: int,
     folded: Set[str] = frozenset(),
+    kind_of: Callable[[Agent], ActivityKind] | None = None,
 ) -> list[LaneRow]:
     """Return the rows in declared order.
 
@@ -37,6 +40,7 @@ def rows_of(
         needle: The filter; with one, no team is folded.
         available: Available lines.
         folded: Supervisors whose members share their lane.
+        kind_of: Returns what an agent does, for the filter.
     """
     crowded = len(state.agents) + len(state.supervisors) > available
     out: list[LaneRow] = []
@@ -61,8 +65,10 @@ def rows_of(
         lower = []
         for member in supervisor.members:
             if (agent := state.agents.get(member)) is not None:
-                if (not crowded or member in worked) and _matches_row(
-                    inner_needle, agent.name, supervisor.name, agent.status.value
+                kind = "" if kind_of is None else kind_of(agent)
+                states = (agent.status.value, kind, ACTIVITY[kind].word if kind else "")
+                if (not crowded or member in worked) and any(
+                    _matches_row(inner_needle, agent.name, supervisor.name, status) for status in states
                 ):
                     out.append(LaneRow(agent.id, name_with_role(state, agent), 1))
             elif (child := state.supervisors.get(member)) is not None:
