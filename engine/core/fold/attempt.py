@@ -160,13 +160,16 @@ def _step_recorded(state: State, event: events.StepRecorded) -> None:
 
 
 def _keep_duration(agent: Agent, kind: str, duration_ms: int) -> None:
-    """Keep the duration of a step, and forget the kind of step that was recorded longest ago if there are too many."""
-    durations_ms = agent.step_ms.pop(kind, None)
+    """Keep the duration of a step; of too many kinds, forget the one that was recorded longest ago."""
+    kinds = agent.step_ms
+    durations_ms = kinds.get(kind)
     if durations_ms is None:
-        durations_ms = []
-        if len(agent.step_ms) >= MAX_STEP_NAMES:
-            del agent.step_ms[next(iter(agent.step_ms))]
-    agent.step_ms[kind] = durations_ms
+        if len(kinds) >= MAX_STEP_NAMES:
+            del kinds[next(iter(kinds))]
+        kinds[kind] = [duration_ms]
+        return
+    if len(kinds) > MAX_STEP_NAMES // 2:  # few agents have so many that their order matters
+        kinds[kind] = kinds.pop(kind)
     durations_ms.append(duration_ms)
     if len(durations_ms) > MAX_DURATIONS:
         del durations_ms[0]

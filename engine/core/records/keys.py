@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from functools import lru_cache
 
 from engine.core.records.records import JsonValue
 
@@ -16,6 +17,7 @@ def stem_of(name: str, value: JsonValue) -> str:
     return f"{name}:{hashlib.blake2b(_canonical(value).encode(), digest_size=8).hexdigest()}"
 
 
+@lru_cache(maxsize=1024)
 def kind_of_step(what: str, name: str) -> str:
     """Return the kind and name under which durations of steps are kept, `what:name`; all turns of models are alike."""
     if what in _NUMBERED:
