@@ -51,7 +51,7 @@ def step(
     current_message: Order | Signal | FollowUp = message
     has_new_events = True
     abilities_changed = False
-    serving_changed = False
+    serving_changed = leaving_acted = False
     urgent_queues = _UrgentQueues(state.seq)
     previous_events: list[Event] = []
     # A state without one, such as a snapshot, gets it on demand below, after its first events: they may make it stale.
@@ -94,10 +94,11 @@ def step(
         elif state.leaving and has_new_events:  # last: the follow-ups before may still start work on a leaving member
             current_message = CheckLeaving()
             has_new_events = False
-            serving_changed = True  # what a leaving agent holds may have become ready, or be held by now
-        elif serving_changed or (schedule is not None and schedule.unserved):
-            current_message = CheckUnserved()
-            serving_changed = False
+            leaving_acted = True  # what a leaving agent holds may have become ready, or be held by now
+        elif serving_changed or leaving_acted or (schedule is not None and schedule.unserved):
+            is_general = serving_changed or (schedule is not None and schedule.unserved)
+            current_message = CheckUnserved(of_leaving=not is_general)
+            serving_changed = leaving_acted = False
             if schedule is not None:
                 schedule.unserved = False
         else:

@@ -3,7 +3,8 @@
 import pytest
 
 from engine.core.commands import Pause, Resume, SupervisorSpec
-from engine.core.specs.spec import Escalate
+from engine.core.scheduler.waiting import WaitReasons
+from engine.core.specs.spec import AgentSpec, Escalate
 from engine.core.state import AgentStatus, RunStatus
 from tests.story import applied, attempt, ended, member, only, refused, submitted, works
 from tests.world import World, agent, team_world
@@ -153,3 +154,50 @@ def test_a_question_that_is_asked_in_a_pause_waits_for_its_end() -> None:
     assert world.timers == {}
     world.order(Resume(target=run_id))
     assert world.timers == {f"escalation:{asked}": world.now_ms + 30_000}
+
+
+def test_a_pause_says_until_when_work_goes_on() -> None:
+    def said(now: bool, spec: AgentSpec) -> str:
+        world = team_world(spec)
+        submitted(world)
+        return str(only(world.order(Pause(target="ada", now=now)), "command_applied").summary)
+
+    program = AgentSpec(name="ada", agent_type="process", options={"command": ["true"]})
+    assert said(False, agent("ada")) == "paused ada; 1 attempt at work until the next step"
+    assert said(True, agent("ada")) == "paused ada; 1 attempt set aside"
+    assert said(False, program) == "paused ada; 1 attempt at work to the end, unless set aside (--now)"
+
+
+def test_what_is_paused_already_is_hurried_while_it_is_at_a_step() -> None:
+    world = team_world(agent("ada"))
+    submitted(world)
+    key = attempt(world, "ada")
+    applied(world, Pause(target="ada"))
+
+    applied(world, Pause(target="ada", now=True))
+    events = world.stop(key)
+
+    assert only(events, "attempt_set_aside").paused
+    assert "paused already" in refused(world, Pause(target="ada", now=True))
+    applied(world, Resume(target="ada"))
+    assert works(world) == ["ada"]
+
+
+def test_an_attempt_that_waits_without_a_slot_stays_parked_and_then_waits_for_the_end_of_the_pause() -> None:
+    world = team_world(agent("ada"))
+    submitted(world)
+    key = attempt(world, "ada")
+    world.rest(key, why="ask")
+    applied(world, Pause(target="ada"))
+
+    world.rest(key, why="paused")
+
+    task = world.state.tasks[key[0]]
+    assert task.attempt is not None
+    assert task.attempt.parked_for == "paused"
+    wait = WaitReasons(world.state).wait_of(task)
+    assert wait is not None
+    assert (wait.reason, wait.words) == ("pause", "ada is paused")
+    applied(world, Resume(target="ada"))
+    world.want(key)
+    assert not task.attempt.parked

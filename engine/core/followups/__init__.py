@@ -187,6 +187,9 @@ class CheckLeaving(FollowUp):
 class CheckUnserved(FollowUp):
     """Who may take from a queue may have changed: ask a person about work that nobody may take."""
 
+    of_leaving: bool = False
+    """Only queues of leaving agents are concerned."""
+
 
 @fact
 class ActOnAnswer(FollowUp):

@@ -203,7 +203,10 @@ def _why_parked(state: State, task: Task) -> Wait | None:
         return Wait(reason="slot", words="waits for a free slot to go on")
     if attempt.parked_for == "paused":
         wait = _why_paused_attempt(state, task)
-        return wait if task.nobody_id is None else copy_with(wait, reason="nobody", ids=(task.nobody_id,))
+        if task.nobody_id is None:
+            return wait
+        words = f"{wait.words}, and leaves; a person is asked ({task.nobody_id})"
+        return copy_with(wait, reason="nobody", words=words, ids=(task.nobody_id,))
     if attempt.parked_for is not None:
         question_ids = tuple(task.asks.values())
         words = f"waits for {WAITS_FOR[attempt.parked_for]}" + (f" ({', '.join(question_ids)})" if question_ids else "")

@@ -47,6 +47,8 @@ from engine.core.state import Agent, Run, State, Supervisor, Timer
 
 MAX_AGENTS_ADDED_PER_RUN = 10
 """Limit on agents that the agents of one run may add to the team."""
+_WITHOUT_STEPS = ("process", "acp")
+"""Types of agents whose programs a pause does not hold."""
 _RESERVED_NAME = re.compile(r"[a-z]\d+|else|end", re.IGNORECASE)
 """Names that look like ids, and words of conditions and graphs."""
 
@@ -135,10 +137,17 @@ def pause(state: State, command: commands.Pause, ctx: DecisionContext) -> Decide
     at_work = _holding_a_slot(state, subject)
     # `now` also hurries a pause that waits for the next step of an attempt.
     refuse_unless(not subject.paused or (command.now and bool(at_work)), f"{name} is paused already")
-    ends = "set aside" if command.now else "at work until the next step"
-    more = f"; {pluralize(len(at_work), 'attempt')} {ends}" if at_work else ""
+    more = f"; {pluralize(len(at_work), 'attempt')} {_until_when(state, command, at_work)}" if at_work else ""
     event = _paused_event(subject, at_work if command.now else [])
     return Decided(events=[event], summary=f"paused {name}{more}")
+
+
+def _until_when(state: State, command: commands.Pause, at_work: Sequence[str]) -> str:
+    if command.now:
+        return "set aside"
+    agents = (state.agents[state.tasks[task_id].agent_id or ""] for task_id in at_work)
+    has_steps = not all(state.spec_of(agent).agent_type in _WITHOUT_STEPS for agent in agents)
+    return "at work until the next step" if has_steps else "at work to the end, unless set aside (--now)"
 
 
 def _holding_a_slot(state: State, subject: Agent | Supervisor | Run) -> list[str]:

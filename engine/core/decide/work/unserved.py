@@ -40,7 +40,7 @@ def check_unserved(state: State, followup: CheckUnserved, ctx: DecisionContext) 
         else:
             events.append(_withdrawal(state, question))
     mint = Mint(state)
-    for queue in unserved_queues(state):
+    for queue in unserved_queues(state, of_leaving=followup.of_leaving):
         if queue.key not in asked and not queue.patient:
             asked.add(queue.key)
             events.append(_question(state, queue, ctx, mint))

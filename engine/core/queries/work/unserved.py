@@ -11,12 +11,15 @@ from engine.core.queries.work.queues import capability_of, is_for_named_members,
 from engine.core.state import NOBODY, Agent, Escalation, Queue, State, Task
 
 
-def unserved_queues(state: State) -> Iterator[Queue]:
-    """Yield the queues with work that nobody may take."""
-    for queue in state.queues.values():
-        if queue.ready and not queue.key.startswith("back:") and not has_taker(state, queue):
+def unserved_queues(state: State, *, of_leaving: bool = False) -> Iterator[Queue]:
+    """Yield the queues with work that nobody may take; `of_leaving` looks at those of leaving agents alone."""
+    leaving = [state.agents[member_id] for member_id in state.leaving if member_id in state.agents]
+    keys = dict.fromkeys(key for agent in leaving for key in agent.queues) if of_leaving else state.queues
+    for key in keys:
+        queue = state.queues[key]
+        if queue.ready and not key.startswith("back:") and not has_taker(state, queue):
             yield queue
-    for agent in (state.agents[member_id] for member_id in state.leaving if member_id in state.agents):
+    for agent in leaving:
         queue = state.queues[own_queue(agent.id)]
         if not queue.ready and agent.parked and not has_taker(state, queue) and any(_held_attempts(state, agent)):
             yield queue
