@@ -62,10 +62,10 @@ NAMES_FIRST = 99
 """Share of the surplus width for names, until none is cut; that of NOW is 1."""
 LANE, WIDE_LANE = 24, 40
 """Cells of a lane."""
-_MAX_NOW_WIDTH, TOKENS_MIN_WIDTH = 84, 90
-"""Maximum width of NOW, and the minimum width of a tree with tokens beside the cost."""
+_MAX_NOW_WIDTH, TOKENS_MIN_WIDTH, FAIL_MIN_WIDTH = 84, 90, 90
+"""Maximum width of NOW, and the minimum widths of a tree with tokens, and with failures, beside the cost."""
 _NO_TEAM = ("no team here yet", "start one with:  quarterdeck up TEAM   or look at:  quarterdeck demo")
-_MIN_PROGRESS_WIDTH = 12
+_MIN_PROGRESS_WIDTH = 9
 """Cells of the progress of a supervisor beside what is urgent below it."""
 _MODES = {"sequential": "→", "parallel": "⇉", "map": "⇉", "delegate": "↳", "iterative": "⇄", "hierarchical": "⇄"}
 DECLARED = Sorting("declared")
@@ -340,7 +340,7 @@ def _columns(
 ) -> tuple[Column[MemberRow, agents.AgentRank], ...]:
     widest = max((len(line.lead) + len(line.name) for line in lines.values()), default=0)
     lane, width = measures.lane, measures.width
-    least = 16 if width < NARROW else 25  # not at the cost of the meter
+    least = 14 if width < NARROW else 18  # not at the cost of the meter
     share, gives = (
         max(MIN_NAME_WIDTH, width // 4),
         EXTRA_NAME_WIDTH if width < METER_MIN_WIDTH else least - MIN_NOW_WIDTH,
@@ -352,7 +352,12 @@ def _columns(
     now_width = max(MIN_NOW_WIDTH, least - max(0, name - share))
     widths = {title: (cells, cells) for title, cells in least_width.items()}
     widths |= {"AGENT": (name, max(name, min(widest, named))), "NOW": (now_width, _MAX_NOW_WIDTH)}
-    is_shown = {"P50": lane or measures.middle, "TOKENS": metered and width >= TOKENS_MIN_WIDTH, "COST": metered}
+    is_shown = {
+        "FAIL": not metered or width >= FAIL_MIN_WIDTH,
+        "P50": lane or measures.middle,
+        "TOKENS": metered and width >= TOKENS_MIN_WIDTH,
+        "COST": metered,
+    }
     columns = visible_columns(COLUMNS, widths, without={title for title, shown in is_shown.items() if not shown})
     if not lane:
         return columns
