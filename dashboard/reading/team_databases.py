@@ -14,6 +14,7 @@ from dashboard.views.tail import TailLine, newest_lines
 from dashboard.views.teams import TeamDatabase
 from dashboard.views.words.names import Names
 from engine.core.errors import CoreError
+from engine.core.queries.people.needs import needs_person
 from engine.platform import folders
 from engine.reading.folding import fold_from
 from store import Reader, StoreError
@@ -49,13 +50,14 @@ def team_of(database: DatabaseInfo, known_team: TeamDatabase | None, *, is_shown
     The state is folded only if it has changed since `known_team`, and never for the open database.
     """
     name, newest_ms, error = database.path.stem, None, database.error
-    holds, last, names, seq, size_bytes = list[Line](), list[TailLine](), Names(), -1, 0
+    holds, last, names, seq, size_bytes, needs = list[Line](), list[TailLine](), Names(), -1, 0, 0
     try:
         with Reader(database.path) as reader:
             newest_ms, size_bytes = reader.newest_ms() or None, reader.size_bytes()
             now = (reader.last_seq(), newest_ms, database.alive)
             if known_team is not None and now == (known_team.seq, known_team.newest_ms, known_team.alive):
                 name, holds, last, seq = known_team.name, [*known_team.holds], [*known_team.last], known_team.seq
+                needs = known_team.needs
             elif not is_shown:
                 state = fold_from(reader)
                 name = state.roots[0].name if state.roots else name
@@ -63,11 +65,11 @@ def team_of(database: DatabaseInfo, known_team: TeamDatabase | None, *, is_shown
                 names.learn_state(state)
                 records = reader.records_before(state.seq + 1, LAST_EVENTS)
                 last = newest_lines(reversed(entries_of(reader, records, names)), names, LAST_EVENTS, joins=False)
-                seq = state.seq
+                seq, needs = state.seq, len(needs_person(state))
     except (StoreError, CoreError) as failure:
         error = error or str(failure)
         with suppress(OSError):
             size_bytes = database.path.stat().st_size
     return TeamDatabase(
-        str(database.path), name, database.state, database.alive, newest_ms, size_bytes, error, holds, last, seq
+        str(database.path), name, database.state, database.alive, newest_ms, size_bytes, error, holds, last, seq, needs
     )

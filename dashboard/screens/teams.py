@@ -74,6 +74,7 @@ class TeamsScreen(TableScreen):
             team,
             name=state.roots[0].name if state.roots else team.name,
             holds=team_summary(state, working=team.alive),
+            needs=len(self.deck.view.counts.needs_person),
             last=newest_lines(reversed(recent), names, LAST_EVENTS, joins=False),
         )
 

@@ -35,6 +35,8 @@ class TeamDatabase:
     """Its last events, the newest last."""
     seq: int = -1
     """Seq of the state that `holds` and `last` were read from; -1 if they were not read."""
+    needs: int = 0
+    """How many things wait for a person."""
 
 
 class TeamRow(NamedTuple):
@@ -52,6 +54,11 @@ def _engine_cell(row: TeamRow) -> Cell:
     return Cell(f"{glyph} {database.error or database.engine}", tone)
 
 
+def _needs_cell(row: TeamRow) -> Cell:
+    needs = row.database.needs
+    return Cell(f"⚑ {needs:,}" if needs else "", "attention", rank=needs)
+
+
 def _newest_cell(row: TeamRow) -> Cell:
     newest_ms = row.database.newest_ms
     return Cell(moment(newest_ms, row.now_ms) if newest_ms else "", "muted", rank=newest_ms)
@@ -66,6 +73,7 @@ COLUMNS: tuple[Column[TeamRow, Any], ...] = (
     Column("TEAM", 14, grow=1, max_width=30, meaning="its first supervisor",
            cell=lambda row: Cell(row.database.name + " (shown)" * row.is_shown, "strong" if row.is_shown else "")),
     Column("ENGINE", 22, meaning="who works on the team now", cell=_engine_cell),
+    Column("NEEDS YOU", 9, right=True, meaning="how much waits for a person", cell=_needs_cell),
     Column("NEWEST EVENT", 16, drop=1, meaning="when something last happened in the team", cell=_newest_cell),
     Column("SIZE", 8, right=True, drop=2, meaning="of the file",
            cell=lambda row: Cell(size(row.database.size_bytes), "muted", rank=row.database.size_bytes)),

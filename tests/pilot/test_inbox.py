@@ -10,6 +10,7 @@ from textual.widgets import Button, TextArea
 from dashboard.dialogs.answer import AnswerDialog
 from dashboard.widgets.bar import Bar
 from engine.core.commands import Answer
+from engine.core.signals import AgentUnusable
 from tests.pilot.hand import Hand, opened
 from tests.pilot.talking import approving, asking, choosing
 from tests.pilot.trouble import trouble
@@ -228,3 +229,14 @@ async def test_an_answer_for_later_calls_is_limited_to_a_time_and_to_values(tmp_
         await hand.press("8", "enter", "w", "4", *"30", "enter")
         limited = Answer(escalation="e1", answer="allow_always", minutes=30, scope="until", where=["path"])
         assert hand.ordered == limited
+
+
+async def test_what_comes_in_above_leaves_the_cursor_on_its_row(tmp_path: Path) -> None:
+    work = asking()[0]
+    async with opened(tmp_path, work=work) as hand:
+        await hand.press("8", "down")
+        scout = next(agent.id for agent in work.state.agents.values() if agent.name == "scout")
+        assert hand.table.selected == "e2"
+        work.say(AgentUnusable(agent_id=scout, generation=1, error="gone"))
+        await hand.meanwhile(Answer(escalation="e3", answer="allow_once"))
+        assert (hand.table.rows.keys[0], hand.table.selected) == (scout, "e2")
