@@ -18,6 +18,7 @@ from dashboard.views.drawing.lines import Line, Span, hairline
 from dashboard.views.drawing.markdown import clean_markdown
 from dashboard.views.drawing.prose import prose
 from dashboard.views.facts.run_page import report_words, run_lines
+from dashboard.views.facts.run_times import RunTimes
 from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
@@ -157,6 +158,7 @@ class RunScreen(PanelsScreen):
         super().__init__(subject_id)
         self.sizes = ReportSizes(self)
         self.is_whole = False
+        self._times = RunTimes()
         """Whether the report covers the page."""
         self._tasks, self._output, self._graph = RunTasks(self), RunReport(self), RunGraph(self)
         self.reading = PageReading(self, self._tasks.read, self.show_body)
@@ -187,7 +189,9 @@ class RunScreen(PanelsScreen):
         if run is not None:
             tasks.count(view, run)
         stages, now_ms = tasks.census.stages, view.now_ms
-        self.show_facts(run_lines(view.state, self.subject_id, stages, view.counts, width=width, now_ms=now_ms))
+        times = self._times.of(view, self.subject_id)
+        facts = run_lines(view.state, self.subject_id, stages, view.counts, width=width, now_ms=now_ms, times=times)
+        self.show_facts(facts)
         if not self.is_whole:
             tasks.show(view, run)
         self._output.show(view, run)

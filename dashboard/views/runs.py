@@ -9,6 +9,7 @@ from dashboard.views.drawing.plots import meter
 from dashboard.views.drawing.rows import EMPTY, Cell, Column, Listing, Order, empty_message, make_cells, visible_columns
 from dashboard.views.drawing.sorting import heads_of, orders_of
 from dashboard.views.facts.run import AnyRun
+from dashboard.views.facts.run_times import largest_share
 from dashboard.views.measures.forecast import time_left, waits_for_you
 from dashboard.views.measures.limits import budget_words, deadline_cell
 from dashboard.views.measures.progress import share_of
@@ -157,6 +158,8 @@ COLUMNS: tuple[Column[RunRow, RunRank], ...] = (
            cell=lambda row: Cell(moment(row.run.started_ms, row.now_ms), "muted"), order=_NEWEST),
     Column("TOOK", 12, right=True, drop=2, calm=True, meaning="how long it took, or has taken so far", cell=_time_cell,
            order=Order("longest", lambda run: (-_took_ms(run),), step=11)),
+    Column("TIME IN", 16, drop=13, shell_rank=0, cell=lambda row: Cell(largest_share(row.run), "muted"),
+           meaning="what took most of the time of a run along its critical path; enter says more"),
     Column("TOKENS", 9, right=True, drop=12, meaning=TOKENS_MEANING, cell=lambda row: tokens_cell(row.run.usage),
            order=Order("tokens", lambda run: (tokens_rank(run.usage),), step=13)),
     Column("COST", 8, right=True, drop=1, shell_rank=0, meaning=COST_MEANING,
@@ -203,6 +206,7 @@ def _empty_columns(state: State) -> set[str]:
     used_columns = {
         "PRI": any(run.priority != DEFAULT_PRIORITY for run in state.runs.values()),
         "DUE": any(deadline_of(state, run_id) is not None for run_id in state.runs),
+        "TIME IN": any(largest_share(run) for run in state.finished),
         **dict.fromkeys(USAGE_TITLES, is_metered(state)),
     }
     return {title for title, is_used in used_columns.items() if not is_used}

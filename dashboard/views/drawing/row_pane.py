@@ -14,6 +14,7 @@ from dashboard.views.facts.ended import EndedTask
 from dashboard.views.facts.last_words import earlier_lines, last_words
 from dashboard.views.facts.now import now_of_task
 from dashboard.views.facts.run_page import run_lines
+from dashboard.views.facts.run_times import finished_times
 from dashboard.views.facts.run_work import Census, at_work_lines, ended_lines, waiting_lines
 from dashboard.views.facts.steps import calls_of
 from dashboard.views.facts.task import task_facts
@@ -132,7 +133,9 @@ def describe_task(
 def describe_run(view: ViewState, key: str, census: Census, text: str, width: int, height: int) -> RowDetails:
     """Return the progress of a run with its tasks; for a finished run the start of its output."""
     state, now_ms = view.state, view.now_ms
-    facts = run_lines(state, key, census.stages, view.counts, width=width, now_ms=now_ms)
+    facts = run_lines(
+        state, key, census.stages, view.counts, width=width, now_ms=now_ms, times=finished_times(state.summary(key))
+    )
     text_width = min(width, _MAX_WIDTH) - 2
     if key not in state.runs:
         output = prose(text[:_MAX_OUTPUT_CHARACTERS], width - 2)[: max(0, height - len(facts))]

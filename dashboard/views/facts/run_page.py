@@ -7,12 +7,14 @@ from dashboard.views.drawing.facts import Fact, in_groups, to_lines, to_row, to_
 from dashboard.views.drawing.lines import Line, Span, cell_width, cut, fit_spans, indent, spread
 from dashboard.views.drawing.plots import meter
 from dashboard.views.facts.run import AnyRun, run_facts
+from dashboard.views.facts.run_times import time_lines
 from dashboard.views.facts.run_work import Stage
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.progress import share_of
 from dashboard.views.words.absent import absence
 from dashboard.views.words.amounts import clock, duration, elapsed, pluralize
 from dashboard.views.words.glyphs import task_mark
+from engine.core.queries.work.explain import Explanation
 from engine.core.state import Run, State
 
 SINCE_MIN_WIDTH = 70
@@ -23,9 +25,16 @@ _METER = 14
 
 
 def run_lines(
-    state: State, run_id: str, stages: Sequence[Stage], counts: Digest, *, width: int, now_ms: int
+    state: State,
+    run_id: str,
+    stages: Sequence[Stage],
+    counts: Digest,
+    *,
+    width: int,
+    now_ms: int,
+    times: Explanation | None = None,
 ) -> list[Line]:
-    """Return the facts of an open run, or of an ended one that the state still has."""
+    """Return the facts of an open run, or of an ended one that the state still has, with where its time went."""
     run = state.runs.get(run_id) or state.summary(run_id)
     if run is None:
         return [Line((Span(f" {run_id}  {absence(state, run_id)}", "muted"),))]
@@ -35,6 +44,7 @@ def run_lines(
         _head(facts, run, width),
         _progress_line(facts, run, width),
         *_stages(stages, run.strategy, counts, width, now_ms),
+        *time_lines(times, width),
         *map(indent, alerts),
     ]
 
