@@ -1,5 +1,6 @@
 """A timeline: what is added up is what happened, whatever the history, the room and the zoom."""
 
+from dataclasses import replace
 from functools import cache
 from itertools import count, pairwise
 
@@ -102,6 +103,31 @@ def test_an_attempt_that_waits_for_others_is_not_at_work() -> None:
     )
 
     assert (sum(lanes.team.busy.until(lanes.newest)), sum(lanes.team.waited.until(lanes.newest))) == (2_000, 8_000)
+
+
+def test_waits_are_counted_by_what_an_attempt_waits_for() -> None:
+    lanes = learned((0, "attempt_started"))
+    lanes.add_records(
+        [
+            replace(record(2, 100, "attempt_parked"), body=b'{"why":"rate_limit"}'),
+            record(3, 500, "slot_wanted"),
+            record(4, 550, "attempt_resumed"),
+            record(5, 600, "attempt_failed"),
+            record(6, 600, "retry_scheduled", agent_id=None),
+            record(7, 900, "retry_due", agent_id=None),
+            record(8, 950, "attempt_started"),
+            record(9, 980, "attempt_failed"),
+            record(10, 980, "retry_scheduled", agent_id=None),
+            record(11, 990, "run_finished", agent_id=None),
+            record(12, 2_000, "run_submitted", agent_id=None),
+        ]
+    )
+    sums = {kind: sum(counts.until(lanes.newest)) for kind, counts in lanes.lanes["a1"].waits.items()}
+
+    assert sums == {"rate_limit": 400, "slot": 50, "backoff": 310}
+    view = TimelineView(state=State(), rows=[LaneRow("a1", "ada", 1)], begin=0, end=1_000, cursor=999)
+    lane = next(line for line in draw_timeline(lanes, view, width=80, height=8).lines if line.key == "a1")
+    assert {"warn", "waiting", "error"} <= {span.tone for span in lane.spans if "╌" in span.text}
 
 
 @given(

@@ -167,13 +167,15 @@ class SlotCounts:
 class Lane:
     """The counters of one agent, or of all together."""
 
-    __slots__ = ("busy", "done", "failed", "waited")
+    __slots__ = ("busy", "done", "failed", "waited", "waits")
 
     def __init__(self, slot_ms: int, slots: int, typecode: str = "I") -> None:
         self.busy, self.waited = SlotCounts(slot_ms, slots, typecode), SlotCounts(slot_ms, slots, typecode)
         """Milliseconds of attempts that hold a slot, and of parked ones, which wait for delegated tasks or a person."""
         self.done, self.failed = SlotCounts(slot_ms, slots), SlotCounts(slot_ms, slots)
         """Attempts that ended well, and that failed."""
+        self.waits: dict[str, SlotCounts] = {}
+        """Milliseconds of parked attempts, and of back-offs, by what they waited for; without delegated work."""
 
 
 @dataclass(slots=True)
@@ -184,6 +186,8 @@ class OpenAttempt:
     lane: Lane
     started: int
     parked: bool
+    why: str = ""
+    """While parked: what it waits for; empty for delegated work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +218,8 @@ class AttemptCounter:
         self.closed_questions: deque[OpenQuestion] = deque(maxlen=_MAX_QUESTIONS)
         self._failed_on: dict[str, str] = {}
         """Agents of the last failed attempts, by task."""
+        self._backing_off: dict[str, tuple[str, SlotCounts]] = {}
+        """Back-offs by task: the run, and the counts of the agent that waits."""
 
     def lane_of(self, agent_id: str) -> Lane:
         """Return the lane of an agent, a new one before its first attempt."""
@@ -226,13 +232,38 @@ class AttemptCounter:
         self.open[task_id] = attempt = OpenAttempt(agent_id, self.lane_of(agent_id), at, parked)
         self._change(attempt, at, 1)
 
-    def park(self, task_id: str, at: int, *, parked: bool = True) -> None:
-        """Park an open attempt, or let it go on."""
+    def park(self, task_id: str, at: int, *, parked: bool = True, why: str = "") -> None:
+        """Park an open attempt, or let it go on; or note that it waits for something else."""
         attempt = self.open.get(task_id)
-        if attempt is not None and attempt.parked is not parked:
+        if attempt is not None and (attempt.parked is not parked or attempt.why != why):
             self._change(attempt, at, -1)
-            attempt.parked = parked
+            attempt.parked, attempt.why = parked, why
             self._change(attempt, at, 1)
+
+    def back_off(self, task_id: str, run_id: str, at: int) -> None:
+        """Count that the agent that failed at a task waits for the next try."""
+        agent_id = self._failed_on.get(task_id)
+        if agent_id is not None and task_id not in self._backing_off:
+            counts = self._wait_of(self.lane_of(agent_id), "backoff")
+            self._backing_off[task_id] = (run_id, counts)
+            counts.change(at, 1)
+
+    def end_back_off(self, task_id: str, at: int) -> None:
+        """Count that a back-off is over."""
+        _, counts = self._backing_off.pop(task_id, (None, None))
+        if counts is not None:
+            counts.change(at, -1)
+
+    def end_back_offs(self, run_id: str, at: int) -> None:
+        """Count that the back-offs of a run are over: what is cancelled meanwhile has no other end."""
+        for task_id in [task_id for task_id, (owner_id, _) in self._backing_off.items() if owner_id == run_id]:
+            self.end_back_off(task_id, at)
+
+    def _wait_of(self, lane: Lane, why: str) -> SlotCounts:
+        counts = lane.waits.get(why)
+        if counts is None:
+            counts = lane.waits[why] = SlotCounts(self.slot_ms, self._slots)
+        return counts
 
     def end(self, task_id: str, at: int) -> OpenAttempt | None:
         """End an open attempt and return it; None if there is none."""
@@ -244,6 +275,8 @@ class AttemptCounter:
     def _change(self, attempt: OpenAttempt, at: int, by: int) -> None:
         for lane in (attempt.lane, self.team):
             (lane.waited if attempt.parked else lane.busy).change(at, by)
+        if attempt.parked and attempt.why:
+            self._wait_of(attempt.lane, attempt.why).change(at, by)
 
     def note_failed(self, task_id: str, agent_id: str) -> None:
         """Note who failed at a task: a question may follow."""
@@ -302,7 +335,7 @@ class AttemptCounter:
         """Merge every `each` slots into one."""
         self.slot_ms *= each
         for lane in (self.team, *self.lanes.values()):
-            for counts in (lane.busy, lane.waited, lane.done, lane.failed):
+            for counts in (lane.busy, lane.waited, lane.done, lane.failed, *lane.waits.values()):
                 counts.merge(each)
         for counts in self.asked.values():
             counts.merge(each)

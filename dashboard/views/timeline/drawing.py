@@ -8,6 +8,7 @@ from rich.cells import cell_len
 
 from dashboard.views.drawing.lines import BLANK, Line, Span, cut, join_spans, pad
 from dashboard.views.drawing.plots import area, axis_top, bar
+from dashboard.views.facts.run_times import TONES
 from dashboard.views.measures.attempts import Lane
 from dashboard.views.timeline.axis import FOLD, Axis, column_sums, cut_axis, slots_of
 from dashboard.views.timeline.lanes import Lanes
@@ -189,6 +190,7 @@ def _agent_spans(lanes: Lanes, view: TimelineView, row: LaneRow, axis: Axis) -> 
     at_once = max(1, agent.max_concurrency if agent is not None else 1)
     busy, waited = column_sums(lane.busy, lanes, axis), column_sums(lane.waited, lanes, axis)
     done, failed = column_sums(lane.done, lanes, axis), column_sums(lane.failed, lanes, axis)
+    waits = {kind: column_sums(counts, lanes, axis) for kind, counts in lane.waits.items()}
     asked = _asked_columns(lanes, [row.id], axis)
     out = []
     newest = len(axis.columns) - BRIGHT_COLUMNS
@@ -207,8 +209,10 @@ def _agent_spans(lanes: Lanes, view: TimelineView, row: LaneRow, axis: Axis) -> 
             out.append(Span(ASKS_LINE, "attention"))
         elif done[x]:
             out.append(Span("▁", "busy-before"))
+        elif (kind := max(waits, key=lambda kind: waits[kind][x], default=None)) is not None and waits[kind][x] > 0:
+            out.append(Span("╌", TONES[kind]))
         elif waited[x] > 0:
-            out.append(Span("╌", "waiting"))
+            out.append(Span("╌", TONES["delegated"]))
         else:
             out.append(_EMPTY)
     return out

@@ -38,6 +38,8 @@ _FAILED = {"attempt_failed", "attempt_lost"}
 _SIGNS = {kind: mark for kind, mark in MARKS.items() if kind not in ("task_failed", "run_paused")} | {
     "run_finished": "✓"
 }
+_WAITS = {"rate_limit": "rate_limit", "backoff": "backoff", "tool": "slot", "paused": "paused"}
+"""Kinds of time by what an attempt is parked for; waits for persons are questions, which are counted apart."""
 _PARKING = {"attempt_parked", "delegated", "call_rejoined"}
 _QUESTION_ENDS = {"escalation_answered", "question_withdrawn"}
 KINDS = frozenset(
@@ -47,6 +49,9 @@ KINDS = frozenset(
         "engine_started",
         "engine_slept",
         "agent_removed",
+        "slot_wanted",
+        "retry_scheduled",
+        "retry_due",
         *_QUESTION_ENDS,
         *_PARKING,
         *ENDS,
@@ -57,6 +62,7 @@ KINDS = frozenset(
 BODIED = frozenset(
     {
         "engine_slept",
+        "attempt_parked",
         "delegated",
         "call_rejoined",
         "strategy_switched",
@@ -80,6 +86,7 @@ class _Body(msgspec.Struct):
     status: str = ""
     escalation_id: str = ""
     kind: str = ""
+    why: str = ""
 
 
 _decode = msgspec.json.Decoder(_Body).decode
@@ -284,8 +291,15 @@ class Lanes:
         elif kind == "attempt_resumed":
             counter.park(task_id, at, parked=False)
         elif kind in _PARKING:
-            if kind == "attempt_parked" or _decode(record.body).parks:
-                counter.park(task_id, at)
+            body = _body_of(record)
+            if kind == "attempt_parked" or body.parks:
+                counter.park(task_id, at, why=_WAITS.get(body.why, ""))
+        elif kind == "slot_wanted":
+            counter.park(task_id, at, why="slot")
+        elif kind == "retry_scheduled":
+            counter.back_off(task_id, record.run_id or "", at)
+        elif kind == "retry_due":
+            counter.end_back_off(task_id, at)
         elif kind == "engine_slept":
             counter.skip(self.position_at(record.at_ms - _decode(record.body).slept_ms), at)
         elif kind == "agent_removed" and agent_id is not None:
@@ -296,6 +310,8 @@ class Lanes:
             body = _body_of(record)
             subject = self._subject(record, body)
             self.marks.append(RareEvent(at, _sign(kind, body), subject, record.seq))
+            if kind == "run_finished":
+                counter.end_back_offs(record.run_id or "", at)
             if kind == "escalated":
                 counter.ask(body.escalation_id, subject, at)
                 self._budget_question = body.escalation_id if body.kind == "budget" else self._budget_question

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from dashboard.views.drawing.lines import Line, Span, cut_path, fit_height, fit_spans, hairline, pad
 from dashboard.views.event_log import Entry
+from dashboard.views.facts.run_times import TONES
 from dashboard.views.timeline.lanes import ENDS, AttemptSpan, Lanes
 from dashboard.views.words.amounts import clock, duration
 from dashboard.views.words.keyed import fill_keys
@@ -12,7 +13,10 @@ from dashboard.views.words.sentences import sentence
 
 _LEGEND = (
     ("█", "busy-before", "at work"),
-    ("╌", "waiting", "delegated"),
+    ("╌", TONES["delegated"], "delegated"),
+    ("╌", TONES["slot"], "slot"),
+    ("╌", TONES["rate_limit"], "limit"),
+    ("╌", TONES["backoff"], "back-off"),
     ("✕", "error", "failed"),
     ("◆", "accent", "swap"),
     ("◇", "accent", "strategy"),
