@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from engine.core.queries.work.times import Times, clip, spans_of
-from engine.core.records.spans import BLOCKED, DELEGATED, KIND_OF, QUEUE, TIME_KINDS, TimeKind, TimeSpan
+from engine.core.records.spans import BLOCKED, DELEGATED, KIND_OF, MODEL, QUEUE, REST, TIME_KINDS, TimeKind, TimeSpan
 from engine.core.records.values import preview
 from engine.core.state import CriticalPart, Run, State, Task
 
@@ -79,7 +79,15 @@ class _PathFinder:
         self._state, self._now_ms = state, now_ms
 
     def spans(self, task: Task) -> list[TimeSpan]:
-        return spans_of(self._state, task, self._now_ms)
+        spans = spans_of(self._state, task, self._now_ms)
+        # A step that runs is not recorded yet: what a model agent does since its last one is an answer, most likely.
+        if spans and spans[-1].code == REST and spans[-1].since_ms >= task.counted_ms and self._is_at_model(task):
+            spans[-1] = spans[-1]._replace(code=MODEL)
+        return spans
+
+    def _is_at_model(self, task: Task) -> bool:
+        agent = self._state.agents.get(task.agent_id or "") if task.attempt is not None else None
+        return agent is not None and self._state.spec_of(agent).is_played_by_model
 
     def stretches(self, task: Task) -> list[_Stretch]:
         """Return when the children of a task were open: the one that ended last first."""
