@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from textual.binding import Binding
+from textual.containers import Vertical
 from textual.timer import Timer
 from textual.widget import Widget
 
@@ -12,14 +13,18 @@ from dashboard.reading.event_search import SearchQuery, search_after, search_bef
 from dashboard.reading.feed import entries_of
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.event_log import BLOCK, Entry, FilteredLog, Search, WholeLog
+from dashboard.views.facts.event_pane import event_pane
 from dashboard.views.folded_log import FoldedLog
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.filters import parse_partial_filter
+from dashboard.widgets.lines import Lines
 from dashboard.widgets.table import Log, Table
 from store import Reader, Record
 
 SEARCH_EVERY_MS = 500
 """Minimum interval between two searches for new events, in milliseconds."""
+BELOW_MIN_HEIGHT, FILL_STEP = 34, 5
+"""Screen height from which the event under the cursor has a pane, and the rows after which the pane moves."""
 TYPED_S = 0.15
 """Pause in typing after which a search starts, because it may read the whole file, in seconds."""
 
@@ -73,7 +78,7 @@ class EventsScreen(Frame):
         self._search_ms = 0
 
     def body(self) -> Iterable[Widget]:
-        yield Log(id="body")
+        yield Vertical(Log(id="body"), Lines(id="below"))
 
     @property
     def log_table(self) -> Log:
@@ -89,6 +94,7 @@ class EventsScreen(Frame):
             log.grow(min(newest_seq, view.state.seq), view.recent)
         log.now_ms = view.now_ms
         self.log_table.show(log, view.wall_ms)
+        self._show_below()
         if self._reading:
             return
         if isinstance(log, FilteredLog):
@@ -97,6 +103,33 @@ class EventsScreen(Frame):
             self._read_older(log, whole.first_seq)
         else:
             self._read_blocks(whole)
+
+    def _show_below(self) -> None:
+        """Show the event under the cursor in the lines that the rows leave free, at least a quarter of all."""
+        below, table = self.query_one("#below", Lines), self.log_table
+        assert isinstance(below.parent, Widget)
+        room, rows = below.parent.size.height, len(table.rows.keys)
+        below.display = self.size.height >= BELOW_MIN_HEIGHT and rows > 0
+        if not (below.display and room):
+            return
+        # In steps, so that the pane does not move with every event.
+        height = max(room // 4, room - -(-rows // FILL_STEP) * FILL_STEP - 2)
+        if below.styles.height is None or below.styles.height.value != height:
+            below.styles.height = height
+        index, log = table.rows.index(table.selected), table.rows
+        if below.size.width and index is not None and isinstance(log, FoldedLog | FilteredLog | WholeLog):
+            below.show(event_pane(log.entries_at(index), self.deck.feed.names, below.size.width, height))
+
+    def on_table_moved(self, event: Table.Moved) -> None:
+        self.key_frames.call_after(self._show_below_now)
+
+    def on_lines_resized(self, event: Lines.Resized) -> None:
+        if event.lines.id == "below":
+            self._show_below_now()
+
+    def _show_below_now(self) -> None:
+        if self.is_there:
+            self._show_below()
 
     def _find_newest_seq(self, view: ViewState) -> int:
         """Return the seq of the newest event at the moment shown."""

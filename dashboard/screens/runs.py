@@ -2,11 +2,16 @@
 
 from dashboard.deck.text_reading import TextReading
 from dashboard.frame.table_screen import BELOW, MARKS, TableScreen
+from dashboard.views.drawing.graph_slot import GraphSlot
+from dashboard.views.drawing.lines import BLANK
 from dashboard.views.drawing.row_pane import RowDetails, describe_run
 from dashboard.views.drawing.rows import Listing
 from dashboard.views.facts.run_work import TASKS_PER_MS, Census, take_census
 from dashboard.views.runs import HEADS, ORDERS, runs
 from dashboard.views.view_state import ViewState
+
+GRAPH_MIN_LINES = 8
+"""Free lines of the pane below from which on it has the graph of the run."""
 
 
 class RunsScreen(TableScreen):
@@ -42,7 +47,7 @@ class RunsScreen(TableScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._reading = TextReading(self.details.show_now)
+        self._reading, self._graph = TextReading(self.details.show_now), GraphSlot()
         self._census, self._counted_run_id, self._due_ms = Census(), "", 0
 
     def describe_row(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
@@ -54,7 +59,12 @@ class RunsScreen(TableScreen):
         self._reading.texts.begin_redraw()
         text = self._reading.texts.of(summary.output) if summary is not None else ""
         self._reading.read_missing(self.deck.background)
-        return describe_run(view, key, self._census if run is not None else Census(), text, width, height)
+        details = describe_run(view, key, self._census if run is not None else Census(), text, width, height)
+        left = height - len(details.lines) - 1
+        if run is None or left < GRAPH_MIN_LINES:
+            return details
+        calm = self.app.animation_level == "none"
+        return details._replace(lines=[*details.lines, BLANK, *self._graph.lines(view, key, width, left, calm=calm)])
 
 
 SCREEN = RunsScreen

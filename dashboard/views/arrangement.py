@@ -7,7 +7,6 @@ PANE_MIN_COLUMNS = 110
 PANE_MIN_WIDTH, PANE_MAX_WIDTH = 43, 72
 TREE_MIN_WIDTH = 50
 """Minimum columns of the tree beside a pane that the user has widened."""
-ONE_THIRD_MIN_COLUMNS = 130
 LANES_MIN_SIZE = (160, 45)
 """Minimum columns and rows of the screen for lanes of the last minute."""
 TALL_MIN_ROWS = 30
@@ -44,7 +43,7 @@ def pane_width(columns: int, *, visible: bool) -> int:
     """Return the width of the pane; 0 if it is not shown."""
     if columns < PANE_MIN_COLUMNS or not visible:
         return 0
-    return PANE_MIN_WIDTH if columns < ONE_THIRD_MIN_COLUMNS else min(PANE_MAX_WIDTH, columns // 3)
+    return max(PANE_MIN_WIDTH, min(PANE_MAX_WIDTH, columns * 3 // 10))
 
 
 def arrange(

@@ -165,6 +165,11 @@ class WholeLog(DatedLog):
         self.missing_blocks.add(block)
         return None
 
+    def entries_at(self, index: int) -> Sequence[Entry]:
+        """Return the event of a row; none while its block is loaded."""
+        entry = self.entry(self.first_seq + index)
+        return [entry] if entry is not None else []
+
     def cells(self, index: int) -> Sequence[Cell]:
         """Return a row; only its seq while its block is loaded."""
         seq = self.first_seq + index
@@ -236,6 +241,10 @@ class FilteredLog(DatedLog):
         # A list, because a table reads it for each row.
         self._entries, self.keys = entries, [str(entry.seq) for entry in entries]
         self.oldest_ms = entries[0].at_ms if entries else None
+
+    def entries_at(self, index: int) -> Sequence[Entry]:
+        """Return the event of a row."""
+        return [self._entries[index]]
 
     def cells(self, index: int) -> Sequence[Cell]:
         """Return a row that shows where the filter has hit."""

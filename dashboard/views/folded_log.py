@@ -83,6 +83,11 @@ class FoldedLog(DatedLog):
         self._fold(0)
         return True
 
+    def entries_at(self, index: int) -> Sequence[Entry]:
+        """Return the events of a row."""
+        first, last = self._rows[index]
+        return self._entries[first:last]
+
     def is_folded(self, key: str | None) -> bool:
         """Return whether a row stands for several events."""
         index = self.index(key)

@@ -122,7 +122,7 @@ def test_a_tail_is_as_high_as_the_user_wants_it_and_the_graph_takes_what_is_free
 
 
 def test_a_pane_stands_beside_the_tree_from_110_columns_unless_it_was_taken_away() -> None:
-    assert [arrange(columns, 40, 35, lines=5).pane for columns in (109, 110, 150, 300)] == [0, 43, 50, 72]
+    assert [arrange(columns, 40, 35, lines=5).pane for columns in (109, 110, 150, 300)] == [0, 43, 45, 72]
     assert arrange(200, 40, 35, lines=5, pane=False).pane == 0
 
 
@@ -511,3 +511,15 @@ def test_of_several_runs_it_is_said_which_one_has_come_how_far() -> None:
 
 def test_the_share_of_work_that_may_grow_is_not_said() -> None:
     assert [Progress(ended, 5_840, 0, 1).percent_text for ended in (5_819, 5_840)] == ["–", "–"]
+
+
+def test_the_pane_of_a_supervisor_has_what_its_agents_write_now_where_there_is_room() -> None:
+    work, live = talking()
+    data, chief = seen(work)._replace(live=live), work.state.roots[0]
+    high = "\n".join(texts(supervisor_pane(data, chief, Progress(), 60, 50)))
+    low = "\n".join(texts(supervisor_pane(data, chief, Progress(), 60, 14)))
+
+    assert "SAYING NOW" in high
+    assert "dates before I cite either." in high
+    assert '⚙ search {"query": "the moon", "since": 1969}' in high
+    assert "SAYING NOW" not in low

@@ -39,14 +39,17 @@ def team_summary(state: State, *, working: bool = False) -> list[Line]:
         _by_state("open tasks", tasks),
         _labelled_line("open runs", count(len(state.runs))),
     ]
-    for run in islice(reversed(state.runs.values()), MAX_RUNS):
+    runs = [*islice(reversed(state.runs.values()), MAX_RUNS)]
+    ended = [f"{run.ended:,}/{run.total:,} ended" for run in runs]
+    for run, figure in zip(runs, ended, strict=True):
         mark = run_mark(run, working=working)
-        failed = [Span(f"  {run.failed:,} failed", "warn")] if run.failed else []
-        figures = [*meter(share_of(run), _METER_WIDTH, tone=mark.tone), Span(f"  {run.ended:,}/{run.total:,} ended")]
-        name = pad(f"{run.id} {run.title}", _TITLE_WIDTH)
-        lines.append(
-            Line((Span(f"   {mark.glyph} ", mark.tone), Span(name), Span(" " * GAP), *figures, *failed), run.id)
-        )
+        failed = [Span(f"{run.failed:,} failed  ", "warn")] if run.failed else []
+        left = [Span(f"   {mark.glyph} ", mark.tone), Span(f"{run.id:<4} ", "muted")]
+        figures = [
+            *meter(share_of(run), _METER_WIDTH, tone=mark.tone),
+            Span(f"  {pad(figure, max(map(len, ended)))}  "),
+        ]
+        lines.append(Line((*left, *figures, *failed, Span(run.title)), run.id))
     done = f"{pluralize(state.tasks_done, 'task')} done, {count(state.tasks_failed)} failed"
     lines.append(_labelled_line("so far", f"{pluralize(state.runs_total, 'run')}, {done}"))
     if is_known(state.usage):

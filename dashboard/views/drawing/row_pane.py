@@ -16,7 +16,7 @@ from dashboard.views.facts.now import now_of_task
 from dashboard.views.facts.run_page import run_lines
 from dashboard.views.facts.run_times import finished_times
 from dashboard.views.facts.run_work import Census, at_work_lines, ended_lines, waiting_lines
-from dashboard.views.facts.steps import calls_of
+from dashboard.views.facts.steps import words_now
 from dashboard.views.facts.task import task_facts
 from dashboard.views.facts.task_page import child_lines, task_lines
 from dashboard.views.inbox import question_lines
@@ -161,15 +161,12 @@ def _last_words(view: ViewState, task: Task, width: int, max_lines: int) -> list
     """Return what the agent of a running task writes or calls now, or what the task waits for."""
     if max_lines <= 0:
         return []
-    live = view.live
-    calls = [f"⚙ {name} {arguments}" for name, arguments, _ in calls_of(live, task.id)]
-    text = " ".join(calls) or live.get(f"output:{task.id}") or live.get(f"thought:{task.id}") or ""
-    text = text or now_of_task(task, view.counts, view.now_ms).text
+    text = words_now(view.live, task.id) or now_of_task(task, view.counts, view.now_ms).text
     name = worker_name(view.state, task)
     if not text or not name:
         return []
     lead = f"    {name}: "
-    pieces = wrap_end(" ".join(text[-_MAX_OUTPUT_CHARACTERS:].split()), max(12, width - len(lead)), max_lines)
+    pieces = wrap_end(text, max(12, width - len(lead)), max_lines)
     return [
         Line((Span(lead if not at else " " * len(lead), "faint"), Span(piece, "muted")))
         for at, piece in enumerate(pieces)

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any, NamedTuple, TypeAlias
 
+from rich.cells import cell_len
+
 from dashboard.views.drawing.lines import Line, Span, cut, cut_path, join_columns, pad, spread
 from dashboard.views.drawing.plots import meter
 from dashboard.views.event_log import Entry
@@ -36,6 +38,8 @@ ENDS = tuple(event_class.type for event_class in (*_ENDS, *_OTHER_ENDS))
 SPENDS = tuple({*ENDS, *SPEND_KINDS, AttemptStarted.type})
 """Kinds of events that end tasks, or report their usage."""
 FAILS = (AttemptFailed.type,)
+MIN_BAR_WIDTH = 6
+"""Minimum cells of the bar of its time."""
 MIN_TITLE_WIDTH = 16
 """Minimum cells of the title of a recent end beside its age."""
 
@@ -206,15 +210,17 @@ class RecentEnd(NamedTuple):
 def recent_lines(ends: Sequence[RecentEnd], width: int, *, now_ms: int) -> list[Line]:
     """Return a line for each end: title and time, and where titles stay readable, its age and a bar of its time."""
     longest_ms = max((end.took_ms for end in ends), default=0) or 1
-    return [_recent_line(end, longest_ms, width, now_ms) for end in ends]
+    name_width = min(16, width // 3, max((cell_len(end.agent_name) for end in ends), default=0))
+    title_width = max((cell_len(end.title[:width]) for end in ends), default=0)
+    return [_recent_line(end, longest_ms, name_width, title_width, width, now_ms) for end in ends]
 
 
-def _recent_line(end: RecentEnd, longest_ms: int, width: int, now_ms: int) -> Line:
+def _recent_line(end: RecentEnd, longest_ms: int, name_width: int, widest_title: int, width: int, now_ms: int) -> Line:
     mark = TASK[end.status]
-    name_width = min(16, width // 3) if end.agent_name else 0
     free = width - 12 - (name_width + 1 if name_width else 0) - MIN_TITLE_WIDTH
     age_width = 10 if free >= 11 else 0
-    bar_width = min(24, width // 4) if free >= 17 + min(24, width // 4) else 0
+    bar_width = min(24, width // 4, free + MIN_TITLE_WIDTH - age_width - 2 - widest_title)  # titles first
+    bar_width = bar_width if bar_width >= MIN_BAR_WIDTH and free >= 17 + bar_width else 0
     title_width = max(4, free + MIN_TITLE_WIDTH - sum(part + 1 for part in (age_width, bar_width) if part))
     parts: list[tuple[Sequence[Span], int]] = [
         ([Span(mark.glyph, mark.tone)], 1),

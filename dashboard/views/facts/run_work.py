@@ -105,8 +105,8 @@ def _at_work_line(state: State, task: Task, counts: Digest, live: Mapping[str, s
     share, text = _progress_of(state, task, live, now_ms, counts.working)
     wide = max(6, min(24, width // 4))
     bar = () if share is None else meter(share, wide, tone=mark.tone or "busy")
-    right = (*(bar or (Span(" " * wide),)), Span(pad(text, 11, right=True), "muted" if task.children else ""))
-    room = max(4, width - wide - 11 - 3)
+    right = (*bar, Span(pad(text, 11, right=True), "muted" if task.children else ""))
+    room = max(4, width - (wide if bar else 0) - 11 - 3)
     title = Span(cut_path(task.title, room), "strong" if task.children else "")
     return spread((Span(f"{mark.glyph} ", mark.tone), title), right, width, key=task.id)
 

@@ -109,6 +109,13 @@ def live_cells(
     return [*cells, *running_tools(live, task_id, now_ms)]
 
 
+def words_now(live: Mapping[str, str], task_id: str, max_characters: int = MAX_CHARACTERS) -> str:
+    """Return the running tools of a task with their arguments, then the end of its live text, on one line."""
+    calls = [f"⚙ {name} {arguments}" for name, arguments, _ in calls_of(live, task_id)]
+    text = live.get(f"output:{task_id}") or live.get(f"thought:{task_id}") or ""
+    return " ".join(" ".join([*calls, text[-max_characters:]]).split())
+
+
 def last_line(live: Mapping[str, str], task_id: str) -> str:
     """Return the running tool of a task, else the last line of its live text, for a row of a table."""
     if calls := calls_of(live, task_id):

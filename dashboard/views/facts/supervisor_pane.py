@@ -8,11 +8,13 @@ from rich.cells import cell_len
 from dashboard.views.drawing.facts import Fact, in_groups, to_lines
 from dashboard.views.drawing.lines import Line, Span, cut_name, join_columns, spread
 from dashboard.views.drawing.plots import axis_top, meter, plot
-from dashboard.views.drawing.sections import EDGE_WIDTH, Section, draw_frame, height_of
+from dashboard.views.drawing.sections import EDGE_WIDTH, Section, draw_frame, height_of, wrap_end
 from dashboard.views.facts.agent import state_of_agent
 from dashboard.views.facts.agent_pane import PaneData
 from dashboard.views.facts.ended import RecentEnd, recent_lines
+from dashboard.views.facts.now import now_of_agent
 from dashboard.views.facts.pages import History
+from dashboard.views.facts.steps import words_now
 from dashboard.views.facts.supervisor import now_of_supervisor, state_of_supervisor, supervisor_facts
 from dashboard.views.measures.progress import Progress, time_to_go
 from dashboard.views.words.amounts import ago
@@ -26,6 +28,8 @@ GRAPH_MIN_HEIGHT = 28
 MIN_BAR_WIDTH = 3
 """Minimum cells of a member's bar; without room for it beside `MIN_NAME_WIDTH` there is no bar."""
 MIN_NAME_WIDTH = 8
+MIN_WORDS_HEIGHT, MAX_WORDS_LINES = 4, 6
+"""Minimum lines for what agents say now, and maximum lines of one of them."""
 _STATUSES = {"done": TaskStatus.DONE, "failed": TaskStatus.FAILED}
 _TONES = ("plot-low", "plot-mid", "plot-high")
 
@@ -56,8 +60,10 @@ def supervisor_pane(
     if hidden:
         members = [*members, Line((Span(f"and {hidden:,} more · enter shows all", "muted"),))]
     section = Section("MEMBERS", members, "share of the work")
-    last_tasks = ended_section(data, supervisor, room, left - len(members) - 1)
-    return draw_frame(head, [*run, *queue, section, *settings, *last_tasks], width, height, joins=joins)
+    left -= len(members) + 1
+    last_tasks = ended_section(data, supervisor, room, left if left < 2 * MIN_WORDS_HEIGHT else left // 3)
+    words = words_section(data, supervisor, room, left - height_of(last_tasks) - 1)
+    return draw_frame(head, [*run, *queue, section, *settings, *words, *last_tasks], width, height, joins=joins)
 
 
 def facts_of(data: PaneData, supervisor: Supervisor) -> list[Fact]:
@@ -83,6 +89,23 @@ def ended_section(data: PaneData, supervisor: Supervisor, room: int, max_tasks: 
         for end in islice(ends, max_tasks)
     ]
     return [Section("LAST TASKS", recent_lines(recent, room, now_ms=data.now_ms))] if recent else []
+
+
+def words_section(data: PaneData, supervisor: Supervisor, room: int, height: int) -> list[Section]:
+    """Return what each agent at work below a supervisor says or calls now, else what it does, wrapped."""
+    agents = [agent for agent in agents_of(data.state, supervisor.id) if agent.running or agent.parked]
+    if not agents or height < MIN_WORDS_HEIGHT:
+        return []
+    agents = agents[:height]
+    name_width = max(1, min(16, room // 3, max(cell_len(agent.name) for agent in agents)))
+    each, lines = min(MAX_WORDS_LINES, height // len(agents)), list[Line]()
+    for agent in agents:
+        texts = (words_now(data.live, task_id) for task_id in (*agent.running, *agent.parked))
+        text = " ".join(text for text in texts if text) or now_of_agent(agent, data.counts, data.now_ms).text
+        for at, piece in enumerate(wrap_end(text, room - name_width - 1, each) or [""]):
+            name = [Span("" if at else cut_name(agent.name, name_width), "muted")]
+            lines.append(join_columns([(name, name_width), ([Span(piece)], room - name_width - 1)], key=agent.id))
+    return [Section("SAYING NOW", lines)]
 
 
 def head_lines(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from dashboard.clean import clean
 from dashboard.views.facts.agent import MIN_SHOWN_MS, swap_mark
 from dashboard.views.facts.now import now_of_agent
-from dashboard.views.facts.steps import calls_of
+from dashboard.views.facts.steps import words_now
 from dashboard.views.facts.supervisor import supervisor_mark
 from dashboard.views.facts.task import describe_progress, share_of_attempt
 from dashboard.views.graph.model import Node
@@ -186,9 +186,7 @@ def _last_words(sight: Sight, task: Task | None) -> str:
     if task is None or task.kind != "agent":
         return ""
     if not task.ended:
-        calls = [f"⚙ {name} {arguments}" for name, arguments, _ in calls_of(sight.live, task.id)]
-        text = sight.live.get(f"output:{task.id}") or sight.live.get(f"thought:{task.id}") or ""
-        return clean(" ".join(" ".join([*calls, text[-_MAX_TITLE_CHARACTERS:]]).split()))
+        return clean(words_now(sight.live, task.id, _MAX_TITLE_CHARACTERS))
     return clean(f"✕ {task.error}" if task.error else value_text(task.output, "")[:_MAX_TITLE_CHARACTERS])
 
 

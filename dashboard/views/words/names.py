@@ -72,7 +72,7 @@ class Names:
         title = self.of(attempt.task_id)
         if attempt.agent_id is None or title != self.of(attempt.agent_id):
             return title
-        return f"its part of {preview(self.of(attempt.run_id), 24)}"
+        return f"its part of {preview(self.of(attempt.run_id), 48)}"
 
     def unknown(self, records: Iterable[Record]) -> list[str]:
         """Return the runs of tasks in records whose titles are unknown."""
