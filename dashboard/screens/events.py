@@ -11,8 +11,8 @@ from dashboard.frame.finding import RowFilter
 from dashboard.frame.frame import Frame
 from dashboard.reading.event_search import SearchQuery, search_after, search_before
 from dashboard.reading.feed import entries_of
-from dashboard.views.drawing.rows import Cell
-from dashboard.views.event_log import BLOCK, Entry, FilteredLog, Search, WholeLog
+from dashboard.views.drawing.rows import Cell, fit_columns
+from dashboard.views.event_log import BLOCK, GLYPH_WIDTH, SENTENCE, Entry, FilteredLog, Search, WholeLog
 from dashboard.views.facts.event_pane import event_pane
 from dashboard.views.folded_log import FoldedLog
 from dashboard.views.view_state import ViewState
@@ -93,6 +93,8 @@ class EventsScreen(Frame):
         if isinstance(log, FoldedLog):
             log.grow(min(newest_seq, view.state.seq), view.recent)
         log.now_ms = view.now_ms
+        if isinstance(log, FilteredLog):
+            log.width = dict(fit_columns(log.columns, self.log_table.wide - 2)).get(SENTENCE, log.width) - GLYPH_WIDTH
         self.log_table.show(log, view.wall_ms)
         self._show_below()
         if self._reading:

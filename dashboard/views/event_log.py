@@ -79,6 +79,8 @@ COLUMNS: tuple[Column[EventRow, Any], ...] = (
     Column("KIND", 18, drop=1, calm=True, meaning="the event as the journal calls it; kind:… filters by it",
            cell=lambda row: Cell(row.entry.kind, "faint")),
 )  # fmt: skip
+SENTENCE, GLYPH_WIDTH = 2, 2
+"""Index of the column of sentences, and the cells of the glyph before a sentence."""
 _DATED_COLUMNS = visible_columns(COLUMNS, {"AT": (_DATED_WIDTH, _DATED_WIDTH)})
 """Columns if some rows have a date."""
 
@@ -201,6 +203,8 @@ class FilteredLog(DatedLog):
         self._names = names
         self._needle = needle
         self.event_filter, self._words = event_filter, words_of(event_filter)
+        self.width = 50
+        """Cells for a sentence."""
         self._entries: list[Entry] = []
         self.keys: list[str] = []
         self.from_seq: int | None = None
@@ -252,7 +256,7 @@ class FilteredLog(DatedLog):
         seq, at, sentence_cell, kind = cells_of(entry, self._names, self.now_ms)
         if self._words:
             glyph = sentence_cell.spans[0]
-            marked = mark_hits(sentence_cell.text, sentence_cell.tone, entry.excerpt, self._words)
+            marked = mark_hits(sentence_cell.text, sentence_cell.tone, entry.excerpt, self._words, self.width)
             sentence_cell = sentence_cell._replace(spans=(glyph, *marked))
         return (seq, at, sentence_cell, kind)
 

@@ -7,12 +7,12 @@ from dashboard.views.drawing.lines import Span
 from dashboard.views.words.filters import Filter, RequiredWord
 
 HIT_TONE = "strong away"
-_MAX_PLACE = 40
-"""Characters of a row before the hit."""
+_IN_SIGHT = 24
+"""Characters of a row from the hit on."""
 _BEFORE, _AFTER = 16, 160
 """Characters of the text before and behind the hit."""
-_MAX_HEAD = 32
-"""Characters of the sentence before an excerpt of the event itself."""
+_MIN_HEAD = 12
+"""Characters of the sentence that stay before what is around the hit."""
 _ESCAPE, _ESCAPED = re.compile(r"\\([^u])"), {"n": " ", "t": " ", "r": ""}
 
 
@@ -39,17 +39,26 @@ def _unescape(body: bytes) -> str:
     return _ESCAPE.sub(lambda escape: _ESCAPED.get(escape[1], escape[1]), text)
 
 
-def mark_hits(text: str, tone: str, excerpt: str, words: Sequence[str]) -> tuple[Span, ...]:
-    """Return a sentence with its hits marked, cut in front if the first one is far; else with the excerpt behind it."""
+def mark_hits(text: str, tone: str, excerpt: str, words: Sequence[str], width: int) -> tuple[Span, ...]:
+    """Return a sentence with its hits marked, and the first of them in sight.
+
+    Args:
+        text: The sentence.
+        tone: Its tone.
+        excerpt: Text of the event around the hit, shown where the sentence has none.
+        words: What was sought, in lower case.
+        width: Cells of the row; what is before the hit is left out, but for the first word, if it does not fit.
+    """
     folded = text.casefold()
     places = [place for word in words if (place := folded.find(word)) >= 0]
     if not places and excerpt:
-        head = text if len(text) <= _MAX_HEAD else f"{text[: _MAX_HEAD - 1]}…"
+        max_head = max(_MIN_HEAD, width - _BEFORE - _IN_SIGHT)
+        head = text if len(text) <= max_head else f"{text[: max_head - 1]}…"
         return (Span(f"{head}  …", tone), *_mark(excerpt, "muted", words))
     first = min(places, default=0)
-    if first > _MAX_PLACE:
-        return (Span("…", "faint"), *_mark(text[first - _BEFORE :], tone, words))
-    return _mark(text, tone, words)
+    if first + _IN_SIGHT <= width or first <= _BEFORE + _MIN_HEAD:
+        return _mark(text, tone, words)
+    return (Span(f"{text.partition(' ')[0][:_MIN_HEAD]} …", tone), *_mark(text[first - _BEFORE :], tone, words))
 
 
 def _mark(text: str, tone: str, words: Sequence[str]) -> tuple[Span, ...]:

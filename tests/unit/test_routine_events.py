@@ -68,14 +68,18 @@ def test_a_folded_line_says_who_delegated_how_much_and_opens_and_closes() -> Non
     assert not log.toggle(log.keys[0])
 
 
-@given(st.text(st.characters(codec="ascii", categories=["L", "P", "Zs"]), max_size=200), st.integers(0, 200))
-def test_a_hit_is_marked_and_near_the_start_of_its_row(text: str, place: int) -> None:
+@given(
+    st.text(st.characters(codec="ascii", categories=["L", "P", "Zs"]), max_size=200),
+    st.integers(0, 200),
+    st.integers(50, 200),
+)
+def test_a_hit_is_marked_and_in_sight(text: str, place: int, width: int) -> None:
     said = text[:place] + "needle" + text[place:]
 
     for spans in (
-        mark_hits(said, "", "", ["needle"]),
-        mark_hits("short", "", excerpt_around(json.dumps(said).encode(), ["needle"]), ["needle"]),
+        mark_hits(said, "", "", ["needle"], width),
+        mark_hits("short " * 30, "", excerpt_around(json.dumps(said).encode(), ["needle"]), ["needle"], width),
     ):
         hit = next(at for at, span in enumerate(spans) if span == Span("needle", HIT_TONE))
-        assert sum(len(span.text) for span in spans[:hit]) <= 45
-    assert "".join(span.text for span in mark_hits(said[:40], "", "", ["needle"])) == said[:40]
+        assert sum(len(span.text) for span in spans[: hit + 1]) <= width
+    assert "".join(span.text for span in mark_hits(said[:40], "", "", ["needle"], 64)) == said[:40]

@@ -519,7 +519,7 @@ def test_the_pane_of_a_supervisor_has_what_its_agents_write_now_where_there_is_r
     high = "\n".join(texts(supervisor_pane(data, chief, Progress(), 60, 50)))
     low = "\n".join(texts(supervisor_pane(data, chief, Progress(), 60, 14)))
 
-    assert "SAYING NOW" in high
+    assert "─ NOW ─" in high
     assert "dates before I cite either." in high
     assert '⚙ search {"query": "the moon", "since": 1969}' in high
-    assert "SAYING NOW" not in low
+    assert "─ NOW ─" not in low

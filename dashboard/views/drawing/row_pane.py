@@ -12,7 +12,6 @@ from dashboard.views.drawing.sections import wrap_beginning, wrap_end
 from dashboard.views.facts.agent_says import latest_output
 from dashboard.views.facts.ended import EndedTask
 from dashboard.views.facts.last_words import earlier_lines, last_words
-from dashboard.views.facts.now import now_of_task
 from dashboard.views.facts.run_page import run_lines
 from dashboard.views.facts.run_times import finished_times
 from dashboard.views.facts.run_work import Census, at_work_lines, ended_lines, waiting_lines
@@ -161,9 +160,9 @@ def _last_words(view: ViewState, task: Task, width: int, max_lines: int) -> list
     """Return what the agent of a running task writes or calls now, or what the task waits for."""
     if max_lines <= 0:
         return []
-    text = words_now(view.live, task.id) or now_of_task(task, view.counts, view.now_ms).text
+    text = words_now(view.live, task.id) or view.counts.activities.of_task(task).words
     name = worker_name(view.state, task)
-    if not text or not name:
+    if text in ("", task.title) or not name:
         return []
     lead = f"    {name}: "
     pieces = wrap_end(text, max(12, width - len(lead)), max_lines)

@@ -105,7 +105,7 @@ def words_section(data: PaneData, supervisor: Supervisor, room: int, height: int
         for at, piece in enumerate(wrap_end(text, room - name_width - 1, each) or [""]):
             name = [Span("" if at else cut_name(agent.name, name_width), "muted")]
             lines.append(join_columns([(name, name_width), ([Span(piece)], room - name_width - 1)], key=agent.id))
-    return [Section("SAYING NOW", lines)]
+    return [Section("NOW", lines)]
 
 
 def head_lines(
