@@ -218,16 +218,19 @@ def _largest_size(graph: Graph, layering: Layered, *, width: int, height: int) -
     """Return the rows of the largest boxes that fit, or 1."""
     gaps_width = _min_gap(width) * (len(layering.layers) - 1)
     for size in boxes.SIZES:
-        heights = {node.id: size for node in graph.nodes}
-        needed_height = max(layer_height(layer, heights, gap=boxes.gap_of(size)) for layer in layering.layers)
-        is_whole = width < SMALL or size == boxes.TALKING
-        needed_width = round(sum(_widths(graph, layering, size)) * (1 if is_whole else MIN_VISIBLE_SHARE)) + gaps_width
         is_allowed = (
             any(node.words or node.spent for node in graph.nodes)
             if size == boxes.TALKING
             else size < boxes.TALL or width >= boxes.TALL_BOX_MIN_COLUMNS
         )
-        if is_allowed and needed_height <= height and (needed_width <= width or size < 3):
+        heights = {node.id: size for node in graph.nodes}
+        if not is_allowed or height < max(
+            layer_height(layer, heights, gap=boxes.gap_of(size)) for layer in layering.layers
+        ):
+            continue
+        is_whole = width < SMALL or size == boxes.TALKING
+        needed_width = round(sum(_widths(graph, layering, size)) * (1 if is_whole else MIN_VISIBLE_SHARE)) + gaps_width
+        if needed_width <= width or size < 3:
             return size
     return boxes.SIZES[-1]
 

@@ -19,6 +19,8 @@ SPAN_MS = 60_000
 """Period of a meter."""
 TICK_MS = 500
 """Interval of redraws."""
+MEMBERS_PER_TICK = 10
+"""A team with so many members is measured in every second tick, with twice as many in every third one."""
 METER = 10
 """Cells of a meter; each has two samples."""
 _BRIGHT_CELLS = 3
@@ -102,6 +104,8 @@ class Meters:
         previous = self._history.get(member_id)
         if previous is not None and previous[0] == self._tick:
             return previous[2]
+        if previous is not None and not self._is_due(member_id):
+            return previous[2]
         last = self._now_ms // SLOT_MS // self._each
         samples = (
             self._mean(member_id)
@@ -110,6 +114,12 @@ class Meters:
         )
         self._history[member_id] = (self._tick, last, samples)
         return samples
+
+    def _is_due(self, member_id: str) -> bool:
+        """Return whether a member is measured in this tick: large teams in turn, because they take long."""
+        supervisor = self._state.supervisors.get(member_id)
+        every = 1 + len(supervisor.members) // MEMBERS_PER_TICK if supervisor is not None else 1
+        return (self._tick + sum(map(ord, member_id))) % every == 0
 
     def _take_samples(self, agent_id: str, last: int, previous: tuple[int, int, Samples] | None) -> Samples:
         """Take the samples that are new, or were incomplete, since the last redraw; reuse the others."""
