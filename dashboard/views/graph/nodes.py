@@ -14,7 +14,7 @@ from dashboard.views.measures.activity import SLOTS_PER_SAMPLE, Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.usage import is_metered
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.amounts import duration, elapsed, median, money
+from dashboard.views.words.amounts import cost_text, duration, elapsed, median
 from dashboard.views.words.glyphs import ACTIVITY, Mark, task_mark
 from dashboard.views.words.names import value_text
 from dashboard.views.words.roles import name_with_role
@@ -172,7 +172,7 @@ def _spent(state: State, usage: Usage | None) -> str:
     """Return tokens and cost; empty if there are none."""
     if usage is None or not is_metered(state):
         return ""
-    return "  ".join(part for part in (_tokens(usage), money(usage) if usage.cost_usd else "") if part)
+    return "  ".join(part for part in (_tokens(usage), cost_text(usage) if usage.cost_usd else "") if part)
 
 
 def _latest_task(sight: Sight, agent: Agent, share: Share) -> Task | None:
