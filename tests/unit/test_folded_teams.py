@@ -88,7 +88,7 @@ def test_the_row_of_a_folded_team_says_what_is_most_urgent_before_it_shows_how_m
     listing = network(state, counts, {}, now_ms=0, folding=Folding(9, teams={chief.id}), measures=Measures(76))
     assert list(listing.keys) == [chief.id]
     now = listing.cells(0)[[column.title for column in listing.columns].index("NOW")]
-    assert "".join(span.text for span in now.spans).endswith("⚑ 3 wait for you")
+    assert "⚑ 3" in "".join(span.text for span in now.spans)
 
 
 def test_as_many_urgent_states_are_said_as_there_is_room_for() -> None:
