@@ -71,7 +71,7 @@ COLUMNS: tuple[Column[AgentRow, AgentRank], ...] = (
            cell=lambda row: state_of_agent(row.agent, row.counts),
            order=Order("state", lambda agent, counts: RANKS[counts.kind_of(agent)], step=2)),
     Column("NOW", 18, grow=2, max_width=70, calm=True, shell_rank=9, meaning="what it works on, or what it waits for",
-           cell=lambda row: now_of_agent(row.agent, row.counts, row.now_ms)),
+           cell=lambda row: now_of_agent(row.agent, row.counts, row.now_ms, beside_state=True)),
     Column("CAN", 14, grow=1, drop=7, shell_rank=0, meaning="its specialties: what work asks for", cell=_specialties),
     Column("QUEUE", 6, right=True, drop=3, meaning="tasks that could begin and wait for this agent", cell=_queue,
            order=Order("queue", lambda agent, counts: -counts.waiting_of[agent.id], step=4)),

@@ -170,7 +170,7 @@ def _now_cell(row: MemberRow) -> Cell:
     if isinstance(member, Supervisor):
         now = _folded_team_now if row.line.is_folded_team else _supervisor_now
         return now(tree, member, _progress_of(row))
-    return now_of_agent(member, tree.counts, tree.now_ms, width=tree.now_width)
+    return now_of_agent(member, tree.counts, tree.now_ms, width=tree.now_width, beside_state=True)
 
 
 def _supervisor_now(tree: _RowContext, supervisor: Supervisor, progress: Progress) -> Cell:

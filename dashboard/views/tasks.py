@@ -114,10 +114,9 @@ def _status_cell(row: TaskRow) -> Cell:
     if task.ended:
         error = without_title(task.error or "", task.title)
         return Cell(error, "error" if task.status is TaskStatus.FAILED else "muted")
-    now = now_of_task(task, row.counts, row.now_ms)
+    now = now_of_task(task, row.counts, row.now_ms, beside_state=True)
     tail = f"  ({task.error})" if task.status is TaskStatus.RETRYING and task.error else ""
-    short = now.text.replace("waits for ", "for ", 1).removesuffix(" in use")  # STATE says that it waits
-    return Cell(without_title(short, task.title) + tail, now.tone or "muted")
+    return Cell(without_title(now.text, task.title) + tail, now.tone or "muted")
 
 
 def _priority_cell(row: TaskRow) -> Cell:

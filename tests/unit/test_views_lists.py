@@ -131,7 +131,7 @@ def test_an_agent_that_waits_says_so_as_in_the_network_and_one_that_asks_a_perso
         rows = agents(work.state, make_digest(work.state), {}, now_ms=NOW_MS)
         return {(row[3].text, row[4].text) for row in map(rows.cells, range(len(rows.keys)))}
 
-    assert ("◔ delegated", "waits for 14 delegated tasks") in said(trouble())
+    assert ("◔ delegated", "for 14 delegated tasks") in said(trouble())
 
     asks = team_world(agent("ada"))
     submitted(asks)

@@ -19,14 +19,16 @@ _MIN_WORDS_WIDTH = 8
 """Minimum cells of the words beside a time."""
 
 
-def now_of_agent(agent: Agent, counts: Digest, now_ms: int, *, width: int | None = None) -> Cell:
-    """Return what an agent does at the moment; in `width` cells if one is given, beside a column with its state."""
-    return now_cell(counts.activities.of_agent(agent), now_ms, width=width)
+def now_of_agent(
+    agent: Agent, counts: Digest, now_ms: int, *, width: int | None = None, beside_state: bool = False
+) -> Cell:
+    """Return what an agent does at the moment; arguments as in `now_cell`."""
+    return now_cell(counts.activities.of_agent(agent), now_ms, width=width, beside_state=beside_state)
 
 
-def now_of_task(task: Task, counts: Digest, now_ms: int) -> Cell:
+def now_of_task(task: Task, counts: Digest, now_ms: int, *, beside_state: bool = False) -> Cell:
     """Return what an open task does, or why it waits; empty if it has ended."""
-    return Cell("") if task.ended else now_cell(counts.activities.of_task(task), now_ms)
+    return Cell("") if task.ended else now_cell(counts.activities.of_task(task), now_ms, beside_state=beside_state)
 
 
 def silent_since_ms(agent: Agent, counts: Digest) -> int | None:
@@ -35,13 +37,21 @@ def silent_since_ms(agent: Agent, counts: Digest) -> int | None:
     return activity.since_ms if activity is not None and activity.kind in ("silent", "stuck") else None
 
 
-def now_cell(activity: CurrentActivity, now_ms: int, *, width: int | None = None) -> Cell:
-    """Return the words of an activity, and for how long or how much longer it goes on."""
+def now_cell(activity: CurrentActivity, now_ms: int, *, width: int | None = None, beside_state: bool = False) -> Cell:
+    """Return the words of an activity, and for how long or how much longer it goes on.
+
+    Args:
+        activity: What an agent or a task does.
+        now_ms: The time of the look, UTC milliseconds.
+        width: Maximum in cells: the words are cut, not the time behind them.
+        beside_state: Whether a column beside it has the state, which need not be repeated.
+    """
     mark = ACTIVITY[activity.kind]
     tone = "" if activity.kind == "working" else "muted" if activity.kind in _QUIET else mark.tone
     words, took = activity.words, _time_of(activity, now_ms)
-    if width is not None:
+    if beside_state:
         words = _without_state(words)
+    if width is not None:
         took = took if len(took) + 2 + _MIN_WORDS_WIDTH <= width else ""
         words = cut_path(words, width - (len(took) + 2 if took else 0))
     return Cell(f"{words}  {took}".strip() if took else words, tone)

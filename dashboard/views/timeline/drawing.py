@@ -286,7 +286,9 @@ def _figures(lanes: Lanes, view: TimelineView, row: LaneRow, axis: Axis) -> str:
 
 def _titles(lanes: Lanes, view: TimelineView, row: LaneRow, axis: Axis, before: int, cursor: int | None) -> Line:
     """Return the line below a lane, with the titles of attempts that are long enough."""
-    cells = [Span(FOLD, "line") if column.folded_ms else _EMPTY for column in axis.columns]
+    cells = [
+        Span(FOLD, "line") if column.folded_ms and row.id not in column.askers else _EMPTY for column in axis.columns
+    ]
     for attempt in (*lanes.spans, *lanes.open_attempts()):
         title = view.titles.get(attempt.task_id)
         begin, end = axis.column_of(max(attempt.begin, view.begin)), axis.column_of(min(attempt.end, view.end))
