@@ -39,6 +39,7 @@ from engine.core.queries.money.budget import (
     budgets,
     is_limited,
     paying_subjects,
+    spent_of,
     subject_with,
     time_at_work,
 )
@@ -300,9 +301,11 @@ def _budget_of_question(state: State, subject: Subject, event: EscalationAnswere
         return budget
     # A task that has not begun was limited by the agent that was about to begin it: only the question records that.
     amount, spent, limit = (event.detail[key] for key in ("amount", "spent", "limit"))
+    name = next(name for name in AMOUNTS if name == amount)
     return Budget(
-        name=next(name for name in AMOUNTS if name == amount),
-        spent=Decimal(str(spent)),
+        name=name,
+        # What was at work below it has ended since, and has reported the rest of what it spent.
+        spent=max(Decimal(str(spent)), spent_of(state, subject, name)),
         limit=Decimal(str(limit)),
         warn_at=1.0,
         then="ask",
