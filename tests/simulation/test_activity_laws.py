@@ -1,6 +1,7 @@
 """Laws of activities: whatever has happened, each agent and task does one thing, and no wait for a person is idle."""
 
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from engine.core.activities import ACTIVITY_KINDS, Activities, Live, LiveStep
 from engine.core.activities.tasks import KIND_OF_WAIT
@@ -36,8 +37,9 @@ def test_every_agent_and_task_does_one_thing_and_looking_changes_nothing(world: 
 
 
 @some
-@given(worlds())
-def test_an_agent_is_idle_only_without_a_question_or_open_work_of_its_own(world: World) -> None:
+@given(st.data())
+def test_an_agent_is_idle_only_without_a_question_or_open_work_of_its_own(data: st.DataObject) -> None:
+    world = data.draw(worlds())
     state = world.state
     activities = Activities(state, {}, world.now_ms)
     asked = {question.subject for question in state.escalations.values()}
@@ -81,8 +83,9 @@ def test_a_task_that_waits_does_what_its_reason_says(world: World) -> None:
 
 
 @some
-@given(worlds())
-def test_without_an_engine_all_open_work_is_suspended(world: World) -> None:
+@given(st.data())
+def test_without_an_engine_all_open_work_is_suspended(data: st.DataObject) -> None:
+    world = data.draw(worlds())
     state = world.state
     activities = Activities(state, {}, world.now_ms, working=False)
 

@@ -45,8 +45,9 @@ def teams() -> World:
     return team_world(*below)
 
 
-@given(ENDS)
-def test_windows_count_exactly_what_ended_in_their_span(ends: list[tuple[int, int, bool, str]]) -> None:
+@given(st.data())
+def test_windows_count_exactly_what_ended_in_their_span(data: st.DataObject) -> None:
+    ends: list[tuple[int, int, bool, str]] = data.draw(ENDS)
     world, moments = teams(), []
     for gap_ms, time_ms, is_done, name in ends:
         world.now_ms += gap_ms
