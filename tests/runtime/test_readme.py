@@ -18,7 +18,9 @@ from dashboard.cli.group import COMMANDS
 from dashboard.dialogs.answer import AnswerDialog
 from dashboard.dialogs.spec_editor import SpecEditor
 from dashboard.frame.frame import Frame
+from dashboard.screens.network import NetworkScreen
 from dashboard.screens.tasks import TasksScreen
+from dashboard.screens.timeline import TimelineScreen
 from dashboard.widgets.table import Table
 from engine.teamfile import read_team
 from tests.patience import PATIENCE_S
@@ -64,7 +66,7 @@ def commands() -> Iterator[list[str]]:
 
 
 def bound_keys() -> set[str]:
-    places = (Frame, TasksScreen, Table, QuarterdeckApp, AnswerDialog, SpecEditor)
+    places = (Frame, NetworkScreen, TasksScreen, TimelineScreen, Table, QuarterdeckApp, AnswerDialog, SpecEditor)
     classes = {cls for place in places for cls in place.__mro__}
     found = [one for cls in classes for one in vars(cls).get("BINDINGS", ()) if isinstance(one, Binding)]
     return {QuarterdeckApp.COMMAND_PALETTE_BINDING, *(key for one in found for key in one.key.split(","))}
