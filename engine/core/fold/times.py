@@ -14,6 +14,8 @@ from engine.core.records.spans import (
     CODE_MASK,
     DETAIL_SHIFT,
     MODEL,
+    PERSON,
+    QUEUE,
     REST,
     SUSPENDED,
     TOOL,
@@ -30,8 +32,24 @@ MAX_STOPPAGES = 200
 
 def count_time(state: State, task: Task) -> None:
     """Count the time since the last count as what `task` does or waits for at present; not after its end."""
-    if task.counted_ms != state.at_ms and task.ended_ms is None:
-        _count_until(state, task, state.at_ms)
+    at_ms, counted_ms = state.at_ms, task.counted_ms
+    if counted_ms == at_ms or task.ended_ms is not None:
+        return
+    code = QUEUE if task.ready and task.escalation_id is None else code_of(state, task)
+    if code == PERSON or not counted_ms or (code == QUEUE and state.stoppages):
+        _count_until(state, task, at_ms)
+        return
+    # The usual case, written out: twice for each attempt.
+    if counted_ms < at_ms:
+        task.counted_ms = at_ms
+        spans = task.spans
+        packed = at_ms - counted_ms << CODE_BITS | code
+        if type(spans) is not list:
+            task.spans = [packed]
+        elif (last := spans[-1]) & CODE_MASK == code and not last >> DETAIL_SHIFT:
+            spans[-1] = last + packed - code
+        else:
+            spans.append(packed)
 
 
 def _count_until(state: State, task: Task, until_ms: int) -> None:
