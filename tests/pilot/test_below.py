@@ -191,7 +191,7 @@ async def test_a_team_says_what_runs_in_it(tmp_path: Path, monkeypatch: pytest.M
         await hand.press("f9")
         await hand.press()
         told = below(hand)
-        row = next(at for at, line in enumerate(told.splitlines()) if "r1 Read every ledger" in line)
+        row = next(at for at, line in enumerate(told.splitlines()) if " r1 " in line and "Read every" in line)
         await hand.pilot.click("#below", offset=(8, row))
         await hand.press()
 

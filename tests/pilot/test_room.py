@@ -15,11 +15,13 @@ from tests.world import World
 
 pytestmark = pytest.mark.anyio
 
-CUT = re.compile(r"\S…(\s|$)")
+CUT = re.compile(r"(\S[^│]{0,11}\S)…(?:\s|$)")
 MAX_BLANK = 0.4
 """Largest share of blank lines below the last text, where text is cut."""
 WORLDS: dict[str, Callable[[], World]] = {"talking": lambda: talking()[0], "trouble": trouble, "audit": audit}
-SCREENS = {key: (key,) for key in "123456790"} | {
+INBOX = "8"
+"""Its pane is about one question, whose whole text it has; other questions may be cut."""
+SCREENS = {key: (key,) for key in "1234567890" if key != INBOX} | {
     "supervisor": ("1", "enter"),
     "agent": ("0", "enter"),
     "task": ("5", "enter"),
@@ -41,6 +43,13 @@ def blank_share(body: list[str]) -> float:
     return 1 - (filled[-1] + 1) / len(body) if filled else 1.0
 
 
+def cut_texts(body: list[str]) -> list[str]:
+    """Return the ends of texts that are cut and stand nowhere whole, as in the pane about their row."""
+    whole = " ".join(" ".join(body).split())
+    ends = [" ".join(match[1].split()) for line in body for match in CUT.finditer(line)]
+    return [end for end in ends if not re.search(re.escape(end) + "(?!…)", whole)]
+
+
 @pytest.mark.parametrize("size", [(120, 40), (200, 60)], ids=["120x40", "200x60"])
 @pytest.mark.parametrize("world", WORLDS)
 async def test_room_below_the_last_text_is_used_before_text_is_cut(
@@ -52,9 +61,9 @@ async def test_room_below_the_last_text_is_used_before_text_is_cut(
             await hand.press(*keys)
             body = body_of(hand)
             share = blank_share(body)
-            cut = [line for line in body if CUT.search(line)]
+            cut = cut_texts(body)
             if share > MAX_BLANK and cut:
-                wasted[name] = f"{share:.0%} blank: {cut[0].strip()}"
+                wasted[name] = f"{share:.0%} blank, cut: {cut}"
             while isinstance(hand.app.screen, Frame) and not hand.place:
                 await hand.press("escape")
 
