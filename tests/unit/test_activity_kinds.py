@@ -44,3 +44,14 @@ def test_what_agents_of_each_team_do_adds_up_to_the_team_also_a_moment_later() -
         counts = make_digest(work.state, before=before)
         for member in work.state.agents.values():
             assert counts.activities.of_agent(member).kind in ("working", "queued", "idle")
+
+
+def test_a_run_that_came_after_the_last_look_is_no_fault() -> None:
+    work = busy_team()
+    activities = make_digest(work.state).activities
+    work.order(Submit(request="one more"))
+
+    for task in work.state.tasks.values():
+        assert activities.kind_of_task(task) in ("working", "queued", "idle")
+    for member in work.state.agents.values():
+        assert activities.kind_of(member) in ("working", "queued", "idle")

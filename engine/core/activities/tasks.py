@@ -57,7 +57,7 @@ _Way: TypeAlias = tuple[object, ...]
 def _way_of(task: Task, runs: Mapping[str, _Way]) -> _Way:
     """Return how a task without an attempt waits: tasks that wait alike do the same, and a queue has thousands."""
     way = (task.queue, task.agent_id, task.worker_id, task.status, task.escalation_id, task.held_back)
-    return (*way, not task.blockers, runs[task.run_id])
+    return (*way, not task.blockers, runs.get(task.run_id))
 
 
 def _ways_of_runs(state: State) -> dict[str, _Way]:
