@@ -15,7 +15,7 @@ from dashboard.views.drawing.lines import Line
 from dashboard.views.drawing.rows import Cell, Listing
 from dashboard.views.measures.activity import AttemptEnd, AttemptSpend
 from dashboard.views.measures.metric_rows import HEADS, ORDERS, count_figures, metric_rows, teams_of
-from dashboard.views.measures.metrics import PLOT_COUNT, TABLE_MIN_LINES, WINDOWS_MS, Window, draw_plots, grid
+from dashboard.views.measures.metrics import TABLE_MIN_LINES, WINDOWS_MS, Window, draw_plots, grid, plot_count
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import clock
 from dashboard.widgets.lines import Lines
@@ -69,10 +69,10 @@ class TeamPlots:
         names, self._has_chosen_window = [*WINDOWS_MS], True
         self.window = names[(names.index(self.window) + 1) % len(names)]
 
-    def choose_next_plot(self) -> None:
+    def choose_next_plot(self, state: State) -> None:
         """Choose one plot, then the next one; after the last one, all of them."""
         place = 0 if self.large is None else self.large + 1
-        self.large = place if place < PLOT_COUNT else None
+        self.large = place if place < plot_count(state) else None
 
     def member_in(self, state: State) -> str | None:
         """Return the member that is plotted alone; None for the whole team, or if it is not in the team."""
@@ -208,7 +208,7 @@ class MetricsScreen(TableScreen):
         self.update_view(self.deck.view)
 
     def action_large(self) -> None:
-        self._plots.choose_next_plot()
+        self._plots.choose_next_plot(self.state)
         self.update_view(self.deck.view)
 
     def action_open_agent(self) -> None:

@@ -26,8 +26,6 @@ MAX_OUTCOMES = 1000
 """Number of commands whose outcomes are kept, so that a duplicate is not carried out again."""
 MAX_UNDOABLE = 1000
 """Number of commands that can be undone: one key may change as many marked rows."""
-MAX_FORMER_AGENTS = 1000
-"""Number of agents whose names are kept after they have left."""
 NO_CODE_HASHES = ("", "")
 """Code hashes (current generation, previous generation) of an agent whose code has none."""
 
@@ -54,8 +52,6 @@ class State:
     code: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Code hashes (current generation, previous generation) by agent id, of agents whose code has them."""
     agents: dict[str, Agent] = field(default_factory=dict)
-    former_agents: dict[str, str] = field(default_factory=dict)
-    """Names of the last agents that have left, by id: tasks and critical paths still name them."""
     declared: dict[str, Declaration] = field(default_factory=dict)
     """Members that a program or a team file declared; members added by a command are not in it."""
     queues: dict[str, Queue] = field(default_factory=dict)

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from dashboard.views.costs import costs, describe_cost
+from dashboard.views.facts.run_page import run_lines
 from dashboard.views.measures.costs import GROUPINGS, cost_rows
+from dashboard.views.measures.digest import make_digest
 from engine.core.commands import RemoveMember
 from engine.core.records.values import Usage
 from engine.core.specs.limits import Limits
@@ -66,3 +68,16 @@ async def test_t_lists_costs_by_model_tool_and_task(tmp_path: Path) -> None:
             seen.append(hand.table.rows.columns[0].title)
 
     assert seen == ["AGENT", "MODEL", "TOOL", "TASK", "AGENT"]
+
+
+def test_a_run_says_who_spent_it_also_after_its_end() -> None:
+    world = spent()
+    for is_open in (True, False):
+        run = world.state.runs.get("r1") or world.state.finished[-1]
+        lines = run_lines(world.state, run.id, (), make_digest(world.state), width=80, now_ms=world.now_ms)
+        text = ["".join(span.text for span in line.spans) for line in lines]
+        assert " spent by crawler $1.20 100% · critic $0.0002 0%" in text
+        assert bool(world.state.runs) == is_open
+        if is_open:
+            world.succeed(attempt(world, "critic"))
+            world.settle()

@@ -247,7 +247,18 @@ def test_every_field_with_an_id_is_known_to_renaming() -> None:
         "insights": Insight,
     }  # fmt: skip
     of_ids = {"members", "queue", "queues", "agents", "after", "before", "children", "calls", "tasks", "subject"}
-    of_ids |= {"sees", "came_from", "failed_on", "asked_by", "called", "conversations", "insights", "asks", "steers"}
+    of_ids |= {
+        "sees",
+        "came_from",
+        "failed_on",
+        "asked_by",
+        "called",
+        "conversations",
+        "insights",
+        "asks",
+        "steers",
+        "spent_by",
+    }
     not_carried = {"running", "parked", "ready", "free", "open"}
     for kind, cls in kinds.items():
         known = set(field_names(cls))

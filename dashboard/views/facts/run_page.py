@@ -9,11 +9,13 @@ from dashboard.views.drawing.plots import meter
 from dashboard.views.facts.run import AnyRun, run_facts
 from dashboard.views.facts.run_times import time_lines
 from dashboard.views.facts.run_work import Stage
+from dashboard.views.measures.costs import weight
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.progress import share_of
 from dashboard.views.words.absent import absence
-from dashboard.views.words.amounts import clock, duration, elapsed, pluralize
+from dashboard.views.words.amounts import clock, cost_text, duration, elapsed, pluralize, tokens
 from dashboard.views.words.glyphs import task_mark
+from engine.core.queries.money.spending import name_of_spender
 from engine.core.queries.work.explain import Explanation
 from engine.core.state import Run, State
 
@@ -45,6 +47,7 @@ def run_lines(
         _progress_line(facts, run, width),
         *_stages(stages, run.strategy, counts, width, now_ms),
         *time_lines(times, width),
+        *_spender_lines(state, run, width),
         *map(indent, alerts),
     ]
 
@@ -61,6 +64,24 @@ def _progress_line(facts: Sequence[Fact], run: AnyRun, width: int) -> Line:
     row = to_row(in_groups(facts, "progress", "figures"), width - _METER, bare={"progress"})
     bar = meter(share_of(run), max(4, width - cell_width(row.spans) - 3), tone=tone)
     return spread((Span(" "), *bar, Span(" ")), (*row.spans, Span(" ")), width)
+
+
+def _spender_lines(state: State, run: AnyRun, width: int) -> list[Line]:
+    """Return who spent it, the most first, in one line; empty if nobody has spent tokens or money."""
+    whole = sum(map(weight, run.spent_by.values()))
+    ordered = sorted(run.spent_by.items(), key=lambda item: -weight(item[1]))
+    spans = [Span(" spent by ", "muted")]
+    for number, (agent_id, usage) in enumerate(ordered):
+        amount = f"{tokens(usage)} tokens" if usage.cost_usd is None else cost_text(usage)
+        share = f" {weight(usage) / whole:.0%}" if whole else ""
+        name = name_of_spender(state, agent_id) or agent_id
+        parts = [Span(" · " if number else "", "faint"), Span(f"{name} "), Span(amount, "strong"), Span(share, "muted")]
+        more = f" · {len(ordered) - number} more"
+        room = width if number == len(ordered) - 1 else width - len(more)
+        if number and cell_width([*spans, *parts]) > room:
+            return [Line((*spans, Span(more, "muted")))]
+        spans += parts
+    return [Line(fit_spans(spans, width))] if ordered else []
 
 
 def _stages(stages: Sequence[Stage], mode: str, counts: Digest, width: int, now_ms: int) -> list[Line]:

@@ -10,21 +10,31 @@ from typing import NamedTuple, TypeAlias
 
 from dashboard.views.drawing.lines import Span, join_spans
 from dashboard.views.drawing.plots import meter, spark
-from dashboard.views.drawing.rows import EMPTY, Cell, Column, Listing, Order, empty_message, make_cells, visible_columns
+from dashboard.views.drawing.rows import (
+    EMPTY,
+    Cell,
+    Column,
+    Listing,
+    Order,
+    empty_message,
+    make_cells,
+    matches,
+    visible_columns,
+)
 from dashboard.views.drawing.sorting import heads_of, orders_of
 from dashboard.views.measures.activity import Activity, AttemptEnd
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.task_times import SWAP_MARK
-from dashboard.views.measures.usage import USAGE_TITLES, cost_cell, is_metered, tokens_cell
+from dashboard.views.measures.usage import USAGE_TITLES, cost_cell, cost_rank, is_metered, tokens_cell
 from dashboard.views.network import mode_glyph
-from dashboard.views.words.amounts import count, duration, median, p95, percent
+from dashboard.views.words.amounts import count, duration, is_known, median, p95, percent
 from dashboard.views.words.filters import parse_partial_filter
 from dashboard.views.words.help import P50_MEANING
 from dashboard.views.words.subjects import SupervisorSubject, filter_agents
 from engine.core.queries.team.figures import success_share
 from engine.core.queries.team.tree import agents_of, lineage_of
 from engine.core.records.values import Usage
-from engine.core.state import State
+from engine.core.state import Spending, State
 
 _TIMES_WIDTH, _BUSY_WIDTH, _SHARE_WIDTH = 20, 12, 10
 """Cells of the plots of a row."""
@@ -222,17 +232,32 @@ def metric_rows(
             name = Cell(team.name, "strong", f"{mode_glyph(team.mode)} ")
             shares = activity.shares_of(agents_of(state, key), now_ms, samples=2 * _BUSY_WIDTH, each=20)
             return make_cells(columns, MetricRow(name, figures, shares, whole, team.usage))
+        if key in former:
+            name = Cell(f"{former[key].name} (left)", "muted")
+            return make_cells(columns, MetricRow(name, figures, (), whole, former[key].usage or Usage()))
         return (Cell("removed", "muted"),)
 
-    first, *others = visible_columns(COLUMNS, without=() if is_metered(state) else USAGE_TITLES)
+    metered = is_metered(state)
+    former = _former_spenders(state, needle) if metered else {}
+    first, *others = visible_columns(COLUMNS, without=() if metered else USAGE_TITLES)
+    if metered:  # what a team of models spends comes first, and stays in a narrow window
+        spent = [replace(column, drop=0) for column in others if column.title in USAGE_TITLES]
+        others = [*spent, *(column for column in others if column.title not in USAGE_TITLES)]
     columns = (replace(first, title=f"{first.title}, LAST {window}"), *others)
     return Listing(
         columns=columns,
-        keys=[*(team.id for team in teams), *(agent.id for agent in agents)],
+        keys=[*(team.id for team in teams), *(agent.id for agent in agents), *former],
         make=make,
         empty=empty_message(needle, "agent", "no agents yet", ": add FILE  adds one"),
-        total=len(several) + len(state.agents),
+        total=len(several) + len(state.agents) + len(former),
     )
+
+
+def _former_spenders(state: State, needle: str) -> dict[str, Spending]:
+    """Return agents that have left and have spent something, the most first."""
+    spenders = [spending for spending in state.spending.values() if is_known(spending.usage)]
+    spenders.sort(key=lambda spending: cost_rank(spending.usage))
+    return {spending.id: spending for spending in spenders if matches(needle, spending.name, status="left")}
 
 
 def _time_sparkline(figures: MemberFigures, swapped_ms: int | None) -> str:

@@ -1,7 +1,6 @@
-"""Plots of a team over time: throughput, time per task, queue, attempts at work, failures, tokens.
+"""Plots of a team over time: cost, tokens, money spent, throughput, time per task, attempts at work, queue, failures.
 
-If the team uses no tokens, the last plot is the cumulative number of done tasks. The data are the ends of attempts and
-the reports of usage.
+If the team uses no tokens, the first three are left out. The data are the ends of attempts and the reports of usage.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,12 +18,12 @@ from dashboard.views.measures.attempts import parts_of
 from dashboard.views.measures.queues import lengths_by_sample
 from dashboard.views.measures.strip import RATE_S
 from dashboard.views.measures.usage import is_metered
-from dashboard.views.words.amounts import count, duration, median, p95, pluralize, short_money
+from dashboard.views.words.amounts import cost_text, count, duration, median, p95, pluralize, short_money
 from dashboard.views.words.amounts import countdown as left_of
+from engine.core.queries.money.spending import cost_budget, cost_budget_of
 from engine.core.state import State
 
 WINDOWS_MS: Mapping[str, int] = {"1 m": 60_000, "5 m": 300_000, "1 h": 3_600_000, "24 h": 86_400_000}
-PLOT_COUNT = 6
 LABEL_WIDTH = 7
 """Cells of the labels of an axis."""
 TITLE_MARGIN = 7
@@ -189,6 +188,11 @@ class _Plot:
     over: Sequence[float] = ()
 
 
+def plot_count(state: State) -> int:
+    """Return the number of plots: a team that uses models has three more."""
+    return 9 if is_metered(state) else 6
+
+
 def grid(width: int, height: int) -> tuple[int, int]:
     """Return the columns and rows of the grid of plots."""
     return (3 if width >= 160 else 2 if width >= 70 else 1), (2 if height >= 12 else 1)
@@ -222,7 +226,10 @@ def draw_plots(
     samples = activity.queued if member is None else activity.queues.samples_of(member)
     queue = lengths_by_sample(samples, now_ms, series.each_ms, len(series.done))
     waiting = max(0, queue[-1]) if waiting is None else waiting
-    plots = _plots(series, queue, waiting, state, len(state.agents) if agents is None else agents)
+    plots = [
+        *(_cost_plots(series, state, member) if is_metered(state) else ()),
+        *_plots(series, queue, waiting, len(state.agents) if agents is None else agents),
+    ]
     if large is not None:
         plots, across, down = [plots[large % len(plots)]], 1, 1
     lines: list[Line] = []
@@ -236,12 +243,47 @@ def draw_plots(
     return lines
 
 
-def _plots(series: Series, queue: Sequence[float], waiting: int, state: State, agents: int) -> list[_Plot]:
+def _cost_plots(series: Series, state: State, member_id: str | None) -> list[_Plot]:
+    """Return cost a minute, tokens a second, and the money spent, with the budget as a line."""
+    seconds = series.each_ms / 1000
+    costs = [cost * 60 / seconds for cost in series.cost_usd]
+    tokens = [number / seconds for number in series.tokens]
+    member = state.agents.get(member_id or "") or state.supervisors.get(member_id or "")
+    usage = state.usage if member is None else member.usage
+    budget = cost_budget(state) if member is None else cost_budget_of(state, member)
+    rate, whole = short_money(_decimal(_recent_mean(costs, series.each_ms))), float(usage.cost_usd or 0)
+    spent = [max(0.0, whole - later) for later in reversed([*accumulate(reversed(series.cost_usd[1:]), initial=0.0)])]
+    limit = float(budget.limit) if budget is not None else 0.0
+    in_window = short_money(_decimal(sum(series.cost_usd)))
+    of_limit = f"{cost_text(usage)} of {short_money(budget.limit)}" if budget is not None else cost_text(usage)
+    return [
+        _money_plot("COST", f"{rate}/min", costs, f"a minute; {in_window} in the window"),
+        _plain_plot(
+            "TOKENS",
+            f"{_recent_mean(tokens, series.each_ms):,.0f}/s",
+            tokens,
+            f"a second; {sum(series.tokens):,} in the window",
+            (_LOW, _MID, _HIGH),
+        ),
+        _money_plot("SPENT", of_limit, spent, "the line is the budget" if limit else "added up", limit),
+    ]
+
+
+def _money_plot(title: str, value: str, values: Sequence[float], below: str, limit: float = 0.0) -> _Plot:
+    top = axis_top(max(*values, limit) or 0.01)
+    labels = (short_money(_decimal(top)), short_money(_decimal(top / 2)), "0")
+    over = [limit] * len(values) if limit else ()
+    return _Plot(title, value, values, labels, top, below, (_LOW, _MID, _HIGH), over)
+
+
+def _decimal(number: float) -> Decimal:
+    return Decimal(str(number))
+
+
+def _plots(series: Series, queue: Sequence[float], waiting: int, agents: int) -> list[_Plot]:
     seconds = series.each_ms / 1000
     done = [number / seconds for number in series.done]
     failed = [number / seconds for number in series.failed]
-    tokens = [number / seconds for number in series.tokens]
-    costs = sum(series.cost_usd)
     time_top = axis_top(max(series.p95_ms, default=0) or 1_000)
     return [
         _plain_plot("THROUGHPUT", f"{_recent_mean(done, series.each_ms):.1f}/s", done, "done a second", _BUSY),
@@ -264,15 +306,7 @@ def _plots(series: Series, queue: Sequence[float], waiting: int, state: State, a
             _BUSY,
         ),
         _plain_plot("FAILED", f"{_recent_mean(failed, series.each_ms):.2f}/s", failed, "failed a second", ("error",)),
-        _plain_plot(
-            "TOKENS",
-            f"{_recent_mean(tokens, series.each_ms):,.0f}/s",
-            tokens,
-            f"a second; {short_money(Decimal(str(costs)))} in the window",
-            (_LOW, _MID, _HIGH),
-        )
-        if is_metered(state)
-        else _plain_plot("DONE", count(sum(series.done)), [*accumulate(series.done)], "added up", (_LOW, _MID, _HIGH)),
+        _plain_plot("DONE", count(sum(series.done)), [*accumulate(series.done)], "added up", (_LOW, _MID, _HIGH)),
     ]
 
 

@@ -36,7 +36,6 @@ LOCAL_FIELDS = (
     "parts",
     "grants",
     "windows",
-    "former_agents",
 )
 """Fields of the state that do not apply to another file. Trust is among them: an archive must not bring its own."""
 DERIVED = {

@@ -130,6 +130,12 @@ def _list_of(letters: str, *, may_be_missing: bool = False) -> Ids:
 
 _QUEUE = Ids(letters="sa", map_ids=_map_queue_key, ids_in=_queue_owners)
 _FORMER_QUEUE = Ids(letters="sa", map_ids=_map_queue_key, ids_in=_queue_owners, may_be_missing=True)
+_SPENDERS = Ids(
+    letters="a",
+    map_ids=lambda usages, new_id: {_map_spender(key, new_id): usage for key, usage in usages.items()},
+    ids_in=lambda values: set(_flatten(values)) - {OTHER},
+    may_be_missing=True,
+)
 FIELDS: dict[str, dict[str, Ids]] = {
     "supervisors": {
         "id": Ids(letters="s"),
@@ -157,6 +163,7 @@ FIELDS: dict[str, dict[str, Ids]] = {
         "tasks": Ids(letters="t", map_ids=_map_keys, ids_in=_flatten),
         "after": _list_of("r"),
         "before": _list_of("r"),
+        "spent_by": _SPENDERS,
     },
     "tasks": {
         "escalation_id": Ids(letters="e"),
@@ -203,7 +210,11 @@ FIELDS: dict[str, dict[str, Ids]] = {
         ),
         "supervisor_id": Ids(letters="s", may_be_missing=True),
     },
-    "finished": {"id": Ids(letters="r", may_be_missing=True), "supervisor_id": Ids(letters="s", may_be_missing=True)},
+    "finished": {
+        "id": Ids(letters="r", may_be_missing=True),
+        "supervisor_id": Ids(letters="s", may_be_missing=True),
+        "spent_by": _SPENDERS,
+    },
 }
 """All id fields by kind of entity; a test compares this with the fields of the state."""
 _KEYS: dict[str, Callable[[Any, NewId], Any]] = {

@@ -12,6 +12,8 @@ from engine.core.records.values import Usage
 
 MAX_SPENDING_ROWS = 10_000
 """Limit on the rows of models, tools and removed agents; what exceeds it is counted together."""
+MAX_SPENDERS = 100
+"""Limit on the agents whose spending a run keeps."""
 MAX_WINDOWS = 2_000
 """Limit on the windows of a scope; what exceeds it is counted together."""
 OTHER = "other"

@@ -328,6 +328,8 @@ class Run:
     longest_ms: int = 0
     """Duration of its longest attempt so far."""
     usage: Usage = field(default_factory=Usage)
+    spent_by: dict[str, Usage] = field(default_factory=dict)
+    """Tokens and money by agent; `other` has what is beyond `MAX_SPENDERS`."""
     begun: int = 0
     """Attempts of agents begun."""
     at_work: int = 0
@@ -383,6 +385,8 @@ class Figures:
     """Where its time went: milliseconds by kind along its critical path; empty if it ended before they were counted."""
     critical: list[CriticalPart] = field(default_factory=list)
     """The longest parts of its critical path, in the order of time."""
+    spent_by: dict[str, Usage] = field(default_factory=dict)
+    """Tokens and money by agent, as in `Run`."""
 
 
 @entity

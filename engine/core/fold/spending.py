@@ -5,7 +5,7 @@ What an agent spent on neither stands in no row: `Agent.usage` less its rows is 
 
 from engine.core.fold.windows import count_usage
 from engine.core.records.values import Usage
-from engine.core.state import MAX_SPENDING_ROWS, OTHER, Agent, Spending, State, Task
+from engine.core.state import MAX_SPENDERS, MAX_SPENDING_ROWS, OTHER, Agent, Run, Spending, State, Task
 
 
 def add_usage(total: Usage, usage: Usage) -> None:
@@ -38,6 +38,8 @@ def spend(
 ) -> None:
     """Add tokens and money to the row of the model or tool, and to the figures of the last minutes."""
     count_usage(state, task, agent, usage, model=model)
+    if task is not None and agent is not None:
+        _spend_in_run(state.runs[task.run_id], agent.id, usage)
     key = model or tool
     if key is None or agent is None:
         return  # the agent's own usage has it
@@ -53,6 +55,14 @@ def spend(
             return
         total = rows[key] = Usage()
     total.time_ms += usage.time_ms
+    add_usage(total, usage)
+
+
+def _spend_in_run(run: Run, agent_id: str, usage: Usage) -> None:
+    spent_by = run.spent_by
+    total = spent_by.get(agent_id)
+    if total is None:
+        total = spent_by.setdefault(agent_id if len(spent_by) < MAX_SPENDERS else OTHER, Usage())
     add_usage(total, usage)
 
 

@@ -15,7 +15,7 @@ from engine.core.queries.team.code import code_of
 from engine.core.queries.team.declared import OWN_SETTINGS, STRATEGY
 from engine.core.queries.work.queues import own_queue
 from engine.core.specs.spec import AgentSpec, spec_hash
-from engine.core.state import MAX_FORMER_AGENTS, NO_CODE_HASHES, Agent, State, Supervisor
+from engine.core.state import NO_CODE_HASHES, Agent, State, Supervisor
 
 
 def add_spec(state: State, spec: AgentSpec) -> str:
@@ -138,9 +138,6 @@ def _agent_removed(state: State, event: events.AgentRemoved) -> None:
     agent = state.agents.pop(event.agent_id)
     close_window(state, agent)
     keep_spending(state, agent)
-    state.former_agents[agent.id] = agent.name
-    if len(state.former_agents) > MAX_FORMER_AGENTS:
-        del state.former_agents[next(iter(state.former_agents))]
     forget_insights(state, agent)
     forget_grants(state, agent.id)
     state.leaving.pop(agent.id, None)

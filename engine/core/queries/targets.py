@@ -122,9 +122,12 @@ def member_name(state: State, member_id: str) -> str:
 
 
 def name_of(state: State, member_id: Id) -> Id:
-    """Return the name of an agent or a supervisor, or its id if it has been removed; None for None."""
+    """Return the name of an agent or a supervisor; of a removed one the id, if it never worked. None for None."""
     member = state.agents.get(member_id or "") or state.supervisors.get(member_id or "")
-    return member.name if member is not None else member_id
+    if member is not None:
+        return member.name
+    spending = state.spending.get(member_id or "")
+    return member_id if spending is None else spending.name or member_id
 
 
 def member_with(state: State, member_id: str) -> Member:

@@ -122,6 +122,8 @@ def _numbers(state: State, tables: Mapping[str, EntityTable]) -> Iterator[str]:
     usages += [record.usage for record in records]
     for spending in state.spending.values():
         usages += (*spending.models.values(), *spending.tools.values())
+    for spent_by in (*(run.spent_by for run in state.runs.values()), *(run.spent_by for run in state.finished)):
+        usages += spent_by.values()
     yield from _usages(EntityTable(Usage, usages).with_all_cells())
     if any(not 0 <= each < _MAX_NUMBER for agent in state.agents.values() for each in agent.at_work_ms):
         yield "an agent has worked for less than no time"

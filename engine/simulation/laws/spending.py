@@ -55,6 +55,17 @@ def spending_adds_up(ledger: ShadowLedger) -> str | None:
     return None
 
 
+@law(When.AFTER_BATCH)
+def a_run_knows_who_spent(ledger: ShadowLedger) -> str | None:
+    """What agents have spent on an open run adds up to the tokens and the money of the run."""
+    for run in ledger.state.runs.values():
+        *spent, _ = _amounts(total_of(run.spent_by.values()))
+        *whole, _ = _amounts(run.usage)
+        if spent != whole:
+            return f"agents have spent {spent} on {run.id}, which says {whole}"
+    return None
+
+
 def _amounts(usage: Usage) -> tuple[int, int, int, Decimal, int]:
     tokens = (usage.tokens_in or 0, usage.tokens_out or 0, usage.tokens_cached or 0)
     return *tokens, usage.cost_usd or Decimal(0), usage.time_ms

@@ -103,6 +103,11 @@ def cost_budget(state: State) -> Budget | None:
     return max(found, key=lambda budget: budget.share, default=None)
 
 
+def cost_budget_of(state: State, subject: Subject) -> Budget | None:
+    """Return the budget in USD of a task, run, agent or supervisor; None without one."""
+    return next(iter(_cost_budgets(state, [subject])), None)
+
+
 def _cost_budgets(state: State, subjects: Iterable[Subject]) -> list[Budget]:
     return [
         budget

@@ -13,6 +13,7 @@ a task could begin (its predecessors had not ended) belongs to those.
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from engine.core.queries.money.spending import name_of_spender
 from engine.core.queries.work.times import Times, clip, spans_of
 from engine.core.records.spans import BLOCKED, DELEGATED, KIND_OF, MODEL, QUEUE, REST, TIME_KINDS, TimeKind, TimeSpan
 from engine.core.records.values import preview
@@ -148,8 +149,7 @@ def _own_segments(task: Task, spans: list[TimeSpan], since_ms: int, until_ms: in
 
 
 def _agent_name(state: State, task: Task) -> str | None:
-    agent = state.agents.get(task.agent_id or "")
-    return state.former_agents.get(task.agent_id or "") if agent is None else agent.name
+    return None if task.agent_id is None else name_of_spender(state, task.agent_id)
 
 
 def _describe(task: Task, kind: TimeKind, detail: int) -> str:
