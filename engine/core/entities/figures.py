@@ -5,6 +5,8 @@ What an agent spent on models and tools is a row of its own; the rest of its usa
 idle agent takes no memory.
 """
 
+from collections import Counter
+
 from msgspec import field
 
 from engine.core.records.records import entity
@@ -24,6 +26,12 @@ COARSE_SLOTS = 12
 """Number of fine slots in a coarse one, of a minute."""
 MAX_SLOTS = 60
 """Slots that are kept: 5 minutes of fine ones, and an hour of coarse ones."""
+
+
+MAX_TIMES = 64
+"""Limit on the times at work of a window that are not counted yet."""
+DURATION_KEYS = tuple(f"d{bits}" for bits in range(24))
+"""Names of the counts of done attempts, by the bits of their time at work in milliseconds."""
 
 
 @entity
@@ -55,12 +63,26 @@ class Window:
 
     slot: int = 0
     """Number of the slot in progress: event time divided by `SLOT_MS`."""
+    until_ms: int = 0
+    """The end of that slot."""
+    times_ms: list[int] = field(default_factory=list)
+    """Times at work of the last done attempts of that slot, which no amount contains yet; at most `MAX_TIMES`."""
     open: dict[str, int] = field(default_factory=dict)
     """Amounts of the slot in progress, which the others do not contain yet."""
     fine: dict[int, dict[str, int]] = field(default_factory=dict)
     """Amounts of closed slots, by number."""
     coarse: dict[int, dict[str, int]] = field(default_factory=dict)
     """The same by minute."""
+
+    def in_progress(self) -> dict[str, int]:
+        """Return the amounts of the slot in progress."""
+        if not self.times_ms:
+            return self.open
+        amounts = dict(self.open)
+        for bits, number in Counter(map(int.bit_length, self.times_ms)).items():
+            key = DURATION_KEYS[min(bits, 23)]
+            amounts[key] = amounts.get(key, 0) + number
+        return amounts
 
 
 @entity

@@ -139,16 +139,18 @@ def charge_attempt(task: Task, usage: Usage) -> None:
     add_usage(attempt.spent, usage)
 
 
-def settle(state: State, task: Task, agent: Agent, usage: Usage, *, done: int = 0, failed: int = 0) -> None:
+def settle(state: State, run: Run, task: Task, agent: Agent, usage: Usage, *, done: int = 0, failed: int = 0) -> None:
     """Count a done or failed attempt and charge the rest of its usage, in one way up the team and the run."""
     time_ms = usage.time_ms
-    record = record_for_update(state, task, agent)
+    record = agent.track_record.get(run.category or "")
+    if record is None:
+        record = record_for_update(state, task, agent)
     agent.done += done
     agent.failed += failed
     record.done += done
     record.failed += failed
     state.usage.time_ms += time_ms
-    state.runs[task.run_id].usage.time_ms += time_ms
+    run.usage.time_ms += time_ms
     agent.usage.time_ms += time_ms
     record.usage.time_ms += time_ms
     supervisor_id: str | None = agent.supervisor_id

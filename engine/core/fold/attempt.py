@@ -231,19 +231,18 @@ def _release_claim(state: State, task: Task) -> None:
 
 def _attempt_done(state: State, event: events.AttemptDone) -> None:
     task = state.tasks[event.task_id]
-    attempt, duration_ms = task.attempt, event.duration_ms
+    run, attempt, duration_ms = state.runs[event.run_id], task.attempt, event.duration_ms
     agent = _end_attempt(state, task)
     if agent is not None and attempt is not None:
         record_progress(agent, attempt.generation, has_ended=True)
-        settle(state, task, agent, event.usage, done=1)
-        count_done(state, agent, task, attempt, event.usage.time_ms)
+        settle(state, run, task, agent, event.usage, done=1)
+        count_done(state, agent, task, attempt, time_ms=event.usage.time_ms, category=run.category)
         agent.failures_in_a_row = 0
         agent.at_work_ms.append(event.usage.time_ms)
         if len(agent.at_work_ms) > MAX_DURATIONS:
             del agent.at_work_ms[0]
     else:
         charge(state, task, agent, event.usage)
-    run = state.runs[event.run_id]
     if duration_ms > run.longest_ms:
         run.longest_ms = duration_ms
     task.output = stored_value(event.output, state.seq, "output")
@@ -261,7 +260,7 @@ def _attempt_failed(state: State, event: events.AttemptFailed) -> None:
     agent = _end_attempt(state, task, stuck=event.stuck)
     if agent is not None and attempt is not None:
         record_progress(agent, attempt.generation, failed=True, has_ended=True)
-        settle(state, task, agent, event.usage, failed=1)
+        settle(state, state.runs[event.run_id], task, agent, event.usage, failed=1)
         count_failed(state, agent, task, attempt, event.error_type)
         agent.last_error = event.error
     else:

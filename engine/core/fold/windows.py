@@ -6,32 +6,37 @@ first end in a later one, is it added to the closed slots and to the supervisor.
 
 from decimal import Decimal
 
-from engine.core.entities.figures import COARSE_SLOTS, MAX_SLOTS, MAX_WINDOWS, OTHER, SLOT_MS, Window, Windows
+from engine.core.entities.figures import (
+    COARSE_SLOTS,
+    DURATION_KEYS,
+    MAX_SLOTS,
+    MAX_TIMES,
+    MAX_WINDOWS,
+    OTHER,
+    SLOT_MS,
+    Window,
+    Windows,
+)
 from engine.core.records.values import Usage
 from engine.core.state import Agent, Attempt, State, Task
 
-_DURATIONS = [f"d{bits}" for bits in range(24)]
-_DURATIONS += [_DURATIONS[-1]] * 64
 _NANO = Decimal(10**9)
 _MAX_AMOUNTS = 60
 """Limit on the names of amounts of a slot, above which kinds of errors are counted together."""
 
 
-def count_done(state: State, agent: Agent, task: Task, attempt: Attempt, time_ms: int) -> None:
-    """Count a done attempt with its time at work."""
-    slot = state.at_ms // SLOT_MS
+def count_done(state: State, agent: Agent, task: Task, attempt: Attempt, *, time_ms: int, category: str | None) -> None:
+    """Count a done attempt with its time at work: the most frequent end, so that it only notes the time."""
     window = None if state.windows is None else state.windows.agents.get(agent.id)
-    if window is None or window.slot != slot:
-        window = _window_of(state, agent, slot)
-    amounts = window.open
-    key = _DURATIONS[time_ms.bit_length()]
-    amounts[key] = amounts.get(key, 0) + 1
+    if window is None or state.at_ms >= window.until_ms or len(window.times_ms) >= MAX_TIMES:
+        window = _window_of(state, agent, state.at_ms // SLOT_MS)
+        window.open, window.times_ms = window.in_progress(), []
+    window.times_ms.append(time_ms)
     wait_ms = attempt.started_ms - task.ready_ms
     if wait_ms > 0:
-        amounts["wait_ms"] = amounts.get("wait_ms", 0) + wait_ms
-    category = state.runs[task.run_id].category
+        _add(window.open, "wait_ms", wait_ms)
     if category is not None:
-        _count_in_category(state, category, key, max(0, wait_ms))
+        _count_in_category(state, category, DURATION_KEYS[min(time_ms.bit_length(), 23)], max(0, wait_ms))
 
 
 def count_failed(state: State, agent: Agent, task: Task, attempt: Attempt, error_type: str) -> None:
@@ -62,7 +67,7 @@ def count_model_call(state: State, model: str, duration_ms: int, error_type: str
     """Count a call of a model that was answered, or failed."""
     window = _keyed_window(state, _windows_in(state).models, model)
     if error_type is None:
-        _add(window.open, _DURATIONS[min(max(duration_ms, 0).bit_length(), 23)], 1)
+        _add(window.open, DURATION_KEYS[min(max(duration_ms, 0).bit_length(), 23)], 1)
     else:
         _add(window.open, "failed", 1)
         _count_error(window, error_type)
@@ -103,7 +108,7 @@ def hand_window_up(state: State, supervisor_id: str, parent_id: str | None) -> N
         return
     newest = state.at_ms // SLOT_MS
     _in_progress(state, window, newest + 1)
-    parent = _windows_in(state).supervisors.setdefault(parent_id, Window(slot=newest))
+    parent = _windows_in(state).supervisors.setdefault(parent_id, _new_window(newest))
     for number, amounts in window.fine.items():
         _keep(parent.fine, number, amounts, newest)
     for number, amounts in window.coarse.items():
@@ -150,8 +155,10 @@ def _window_of(state: State, agent: Agent, slot: int) -> Window:
         if len(windows) >= MAX_WINDOWS:
             _forget_old(state, windows, slot)
         if len(windows) >= MAX_WINDOWS:
-            return _in_progress(state, _windows_in(state).supervisors.setdefault(agent.supervisor_id, Window()), slot)
-        window = windows[agent.id] = Window(slot=slot)
+            return _in_progress(
+                state, _windows_in(state).supervisors.setdefault(agent.supervisor_id, _new_window(slot)), slot
+            )
+        window = windows[agent.id] = _new_window(slot)
     elif window.slot != slot:
         _close(state, window, slot, agent)
     return window
@@ -164,8 +171,12 @@ def _keyed_window(state: State, windows: dict[str, Window], key: str) -> Window:
     if window is None:
         if len(windows) >= MAX_WINDOWS:
             _forget_old(state, windows, slot)
-        window = windows.setdefault(key if len(windows) < MAX_WINDOWS else OTHER, Window(slot=slot))
+        window = windows.setdefault(key if len(windows) < MAX_WINDOWS else OTHER, _new_window(slot))
     return _in_progress(state, window, slot)
+
+
+def _new_window(slot: int) -> Window:
+    return Window(slot=slot, until_ms=(slot + 1) * SLOT_MS)
 
 
 def _in_progress(state: State, window: Window, slot: int) -> Window:
@@ -183,13 +194,13 @@ def _forget_old(state: State, windows: dict[str, Window], slot: int) -> None:
 
 def _close(state: State, window: Window, slot: int, agent: Agent | None) -> None:
     """Close the slot in progress and begin `slot`; an agent's amounts are added to its supervisor too."""
-    closed, amounts = window.slot, window.open
-    window.slot, window.open = slot, {}
+    closed, amounts = window.slot, window.in_progress()
+    window.slot, window.until_ms, window.open, window.times_ms = slot, (slot + 1) * SLOT_MS, {}, []
     if not amounts:
         return
     windows = [window]
     if agent is not None:
-        windows.append(_windows_in(state).supervisors.setdefault(agent.supervisor_id, Window(slot=slot)))
+        windows.append(_windows_in(state).supervisors.setdefault(agent.supervisor_id, _new_window(slot)))
     for each in windows:
         _keep(each.fine, closed, amounts, slot)
         _keep(each.coarse, closed // COARSE_SLOTS, amounts, slot // COARSE_SLOTS)
@@ -202,7 +213,7 @@ def _keep(slots: dict[int, dict[str, int]], number: int, amounts: dict[str, int]
         _merge(slots[number], amounts)
     elif number > oldest:
         slots[number] = dict(amounts)
-        if len(slots) > MAX_SLOTS:
+        if next(iter(slots)) <= oldest or len(slots) > MAX_SLOTS:
             for old in [each for each in slots if each <= oldest]:
                 del slots[old]
 

@@ -10,11 +10,10 @@ from engine.core.discovery.candidate import category_stem
 from engine.core.discovery.words import phrase_key
 from engine.core.queries.team.figures import success_share
 from engine.core.queries.team.tree import subtree_of
-from engine.core.state import COARSE_SLOTS, MAX_SLOTS, SLOT_MS, State, Window
+from engine.core.state import COARSE_SLOTS, DURATION_KEYS, MAX_SLOTS, SLOT_MS, State, Window
 
 Scope: TypeAlias = Literal["agent", "capability", "category", "model", "supervisor"]
 _ERROR = "error "
-_DURATION_KEYS = [f"d{bits}" for bits in range(24)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +103,10 @@ def _windows_of(state: State, scope: Scope, key: str) -> Iterator[Window]:
         yield from (windows.supervisors[each] for each in below if each in windows.supervisors)
         for agent_id, window in windows.agents.items():
             agent = state.agents.get(agent_id)
-            if window.open and agent is not None and agent.supervisor_id in below:
-                yield Window(slot=window.slot, open=window.open)  # its closed slots are in those of the supervisor
+            if (window.open or window.times_ms) and agent is not None and agent.supervisor_id in below:
+                yield Window(
+                    slot=window.slot, open=window.open, times_ms=window.times_ms
+                )  # its closed slots are in those of the supervisor
     elif scope == "capability":
         stems = {phrase_key(key), category_stem(key)}
         for agent_id, window in windows.agents.items():
@@ -138,7 +139,7 @@ def _sum(windows: Iterable[Window], newest: int, *, is_fine: bool) -> dict[str, 
         slots = window.fine if is_fine else window.coarse
         pieces = [amounts for number, amounts in slots.items() if number > oldest]
         if window.slot // slot_size > oldest:
-            pieces.append(window.open)
+            pieces.append(window.in_progress())
         for amounts in pieces:
             for key, amount in amounts.items():
                 total[key] = total.get(key, 0) + amount
@@ -146,7 +147,7 @@ def _sum(windows: Iterable[Window], newest: int, *, is_fine: bool) -> dict[str, 
 
 
 def _figures_of(amounts: dict[str, int], span_s: int) -> RecentFigures:
-    durations = [amounts.get(key, 0) for key in _DURATION_KEYS]
+    durations = [amounts.get(key, 0) for key in DURATION_KEYS]
     done, failed, cancelled = sum(durations), amounts.get("failed", 0), amounts.get("cancelled", 0)
     tasks = done + failed + cancelled
     share = success_share(done, failed)
