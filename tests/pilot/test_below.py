@@ -166,10 +166,10 @@ async def test_what_the_newest_state_and_a_snapshot_hold_is_told(tmp_path: Path)
         await hand.press()
         stored = below(hand)
 
-    for text in ("4 busy", "✕ 1 error", "r1 Read every ledger", "1/16 ended", "$0.31", "attempt started"):
+    for text in ("3 working", "✕ 1 error", "r1 Read every ledger", "1/16 ended", "$0.31", "attempt started"):
         assert text in newest
     assert f"the team after seq {work.state.seq}" in stored
-    assert "4 busy" in stored  # as at that moment
+    assert "working" in stored  # as at that moment
     assert "r1 Read every ledger" in stored
 
 

@@ -127,7 +127,7 @@ def _task_lines(sight: Sight, node: Node, task: Task, width: int) -> list[Line]:
     facts = task_facts(sight.state, task, sight.counts, sight.live, now_ms=sight.now_ms)
     drawn = [Fact("state", f"{node.glyph} {node.word}", f"{node.tone} bold")]
     drawn += [Fact("took", node.took, "muted")] if node.took else []
-    drawn += [Fact("ended", node.figure)] if node.figure else []
+    drawn += [Fact("ended", node.figure)] if node.figure not in ("", node.word) else []
     about = [fact for fact in in_groups(facts, "plan", "agent", "about") if fact.text != node.name]
     lines = [to_row([*drawn, *about], width, bare={"state", "took", "ended", "mode"})]
     alerts = to_lines(in_groups(facts, "alerts", "limits"), width, bare={"why", "progress"})
