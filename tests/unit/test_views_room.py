@@ -212,7 +212,7 @@ def test_without_open_questions_the_problem_gets_the_width_of_their_columns() ->
     titles = [column.title for column in inbox(world.state, now_ms=world.now_ms).columns]
     world.fail(attempt(world, "ada"), "no paper")
 
-    assert titles == ["ABOUT", "OF", "QUESTION OR PROBLEM", "DEFAULT", "AGE"]
+    assert titles == ["ABOUT", "OF", "QUESTION OR PROBLEM", "DEFAULT", "AGE", "SAID BEFORE"]
     assert len(inbox(world.state, now_ms=world.now_ms).columns) == len(titles) + 2
 
 

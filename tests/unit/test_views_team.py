@@ -285,7 +285,10 @@ def test_a_command_line_is_understood_or_refused_in_one_line() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("swap scout --with scout-fast --deadline 5m", "swap: no option --deadline here; there are --with, --mode"),
+        (
+            "swap scout --with scout-fast --deadline 5m",
+            "swap: no option --deadline here; there are --with, --model, --mode",
+        ),
         ("rollback scout --generation 2", "rollback: no option --generation here; there is --mode"),
         (
             "strategy chief parallel --aggregation concat",

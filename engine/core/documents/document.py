@@ -205,6 +205,7 @@ class _FlatFields(msgspec.Struct):
     leaving: msgspec.Raw = msgspec.Raw()
     limited: msgspec.Raw = msgspec.Raw()
     parts: msgspec.Raw = msgspec.Raw()
+    former_agents: msgspec.Raw = msgspec.Raw()
 
 
 def _check_flat_fields(body: bytes) -> None:
