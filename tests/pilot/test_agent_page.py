@@ -177,7 +177,7 @@ async def test_a_page_says_what_happened_with_the_present_name_of_a_member(tmp_p
         page = hand.app.screen
         assert isinstance(page, AgentScreen)
         await until(hand.pilot, lambda: page.reading.entries)
-        assert "ada was paused: it takes no new tasks" in [
+        assert "ada was paused: it starts nothing new" in [
             said.text for _, _, said in page.reading.sentences(hand.app.view)
         ]
 
@@ -185,7 +185,7 @@ async def test_a_page_says_what_happened_with_the_present_name_of_a_member(tmp_p
             load(SupervisorSpec(name="chief", members=[copy_with(agent("ada", "parse"), name="grace")]))
         )
 
-        assert "grace was paused: it takes no new tasks" in [
+        assert "grace was paused: it starts nothing new" in [
             said.text for _, _, said in page.reading.sentences(hand.app.view)
         ]
 

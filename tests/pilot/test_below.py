@@ -166,11 +166,11 @@ async def test_what_the_newest_state_and_a_snapshot_hold_is_told(tmp_path: Path)
         await hand.press()
         stored = below(hand)
 
-    for text in ("3 working", "✕ 1 error", "r1 Read every ledger", "1/16 ended", "$0.31", "attempt started"):
+    for text in ("3 working", "✕ 1 error", "Read every ledger", "1/16 ended", "$0.31", "attempt started"):
         assert text in newest
     assert f"the team after seq {work.state.seq}" in stored
     assert "working" in stored  # as at that moment
-    assert "r1 Read every ledger" in stored
+    assert "Read every ledger" in stored
 
 
 async def test_an_engine_says_who_led_when(tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ async def test_the_events_of_a_command_are_told_from_others_of_its_millisecond(t
         caused, _, later = told.partition("WHAT CAME NEXT")
 
     assert [line.split(maxsplit=2)[2] for line in caused.splitlines()[1:-1]] == [
-        "scout    paused: it takes no new tasks"
+        "scout    paused: it starts nothing new"
     ]
     assert "writer" in later
 

@@ -58,8 +58,6 @@ UNDO_HINT = " · <undo:u> undo"
 UNDO_PREVIOUS_HINT = " · <undo:u> undoes the one before"
 REDO_HINT = " · <undo:u> takes that back"
 """Hints after a change that can be undone, after an undo, and after the undo of the first change."""
-UNDO_HINTS = (UNDO_HINT, UNDO_PREVIOUS_HINT, REDO_HINT)
-"""A click on a hint performs it."""
 NOTHING_TO_UNDO = (
     "nothing to undo; <undo:u> undoes a swap, a pause, a priority, a deadline, a move, settings or specialties"
 )
@@ -67,6 +65,8 @@ NOTHING_TO_UNDO = (
 
 UNDO_AGAIN = " · <undo:u> again does it"
 """After what an undo would take back."""
+UNDO_HINTS = (UNDO_HINT, UNDO_PREVIOUS_HINT, REDO_HINT, UNDO_AGAIN)
+"""A click on a hint performs it."""
 
 
 def describe_undo(
