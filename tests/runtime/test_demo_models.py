@@ -57,7 +57,7 @@ async def _answer_all(engine: Engine, run_id: str, answers: Mapping[str, str]) -
 async def _story(folder: Path, answers: Mapping[str, str]) -> Story:
     text = incident_file().read_text(encoding="utf-8")
     for key, value in UNPAUSED.items():
-        text = re.sub(rf"\b{key}: [\d.]+", f"{key}: {value}", text)
+        text = re.sub(rf"(?<=[{{ ]){key}: [\d.]+(?=[,}}])", f"{key}: {value}", text)
     async with running() as engine:
         await engine.host.order(parse_team(text, incident_file()).load_command(folder=folder))
         run_id = await engine.submit(INCIDENT)

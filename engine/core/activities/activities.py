@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from engine.core.activities.kinds import RANKS, ActivityKind, CurrentActivity, first_of
 from engine.core.activities.live import Live
 from engine.core.activities.tasks import TaskActivities
-from engine.core.activities.words import one_line
+from engine.core.activities.words import MAX_REASON, one_line
 from engine.core.queries.team.able import why_away
 from engine.core.queries.team.tree import lineage_of
 from engine.core.records.records import copy_with
@@ -89,7 +89,7 @@ class Activities:
         if not self._working and (attempts or self._tasks_of(agent)):
             return CurrentActivity(kind="suspended", words="no engine works on it", ids=tuple(attempts))
         if agent.away:
-            return CurrentActivity(kind="away", words=one_line(why_away(agent)), ids=(agent.id,))
+            return CurrentActivity(kind="away", words=one_line(why_away(agent), MAX_REASON), ids=(agent.id,))
         if agent.error is not None:
             return CurrentActivity(kind="error", words=one_line(agent.error), ids=(agent.id,))
         if agent.stuck and agent.is_stuck:

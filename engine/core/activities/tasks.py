@@ -7,7 +7,7 @@ from typing import TypeAlias
 from engine.core.activities.kinds import RANKS, ActivityKind, CurrentActivity, first_of
 from engine.core.activities.live import Live
 from engine.core.activities.silence import Patience, Silence, own_patience, patience_of, silence_of
-from engine.core.activities.words import describe_question, describe_seconds, describe_work, one_line
+from engine.core.activities.words import MAX_REASON, describe_question, describe_seconds, describe_work, one_line
 from engine.core.queries.team.tree import lineage_of
 from engine.core.queries.work.pauses import pause_of
 from engine.core.records.records import copy_with
@@ -247,7 +247,7 @@ class TaskActivities:
             return activity
         since_ms = (task.ready_ms if task.ready or task.held_back else 0) or None
         return CurrentActivity(
-            kind=kind, words=one_line(wait.words), since_ms=since_ms, until_ms=wait.until_ms, ids=wait.ids
+            kind=kind, words=one_line(wait.words, MAX_REASON), since_ms=since_ms, until_ms=wait.until_ms, ids=wait.ids
         )
 
     def _of_budget(self, task: Task, wait: Wait) -> CurrentActivity | None:

@@ -7,6 +7,8 @@ from engine.core.state import Attempt, Escalation, StopReason, Task
 
 MAX_WORDS = 120
 """Characters of the words of an activity; views cut them further."""
+MAX_REASON = 500
+"""Characters of a reason that says what to do, so that lists in a shell keep it whole."""
 _STOPS: dict[StopReason, str] = {
     "cancel": "stops: it is cancelled",
     "requeue": "stops: another takes its task",
