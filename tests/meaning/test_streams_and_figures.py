@@ -112,36 +112,36 @@ async def test_the_figures_after_known_work(stage: str) -> None:
 
     async with staged(stage, diary, *workers, participants=["ada", "bob"], coordination_mode="parallel") as chief:
         before = chief.get_supervision_metrics()
-        for text in ("bad", "good", "good", "bad", "good"):
+        for text in 2 * ("bad", "good", "good", "bad", "good"):
             await told(chief, text)
         team, agents = chief.get_supervision_metrics(), chief.active_agents
 
     assert math.isnan(before.success_rate)
     assert math.isnan(before.p50_ms)
-    assert (team.tasks_done, team.tasks_failed, team.success_rate, team.busy, team.runs_open) == (8, 2, 0.8, 0, 0)
+    assert (team.tasks_done, team.tasks_failed, team.success_rate, team.busy, team.runs_open) == (16, 4, 0.8, 0, 0)
     assert (team.machine_learning_success_rate, team.research_success_rate) == (1, 0.6)
     assert math.isnan(team.singing_success_rate)
-    assert team.p50_ms == 1000  # of five that took 1 s and three that took 4 s and ended well
-    assert (team.usage.tokens_in, team.usage.tokens_out, team.usage.cost_usd) == (50, 25, Decimal("2.5"))
-    assert team.usage.time_ms == 5 * 1000 + 5 * 4000
+    assert team.p50_ms == 1000  # of ten that took 1 s and six that took 4 s and ended well
+    assert (team.usage.tokens_in, team.usage.tokens_out, team.usage.cost_usd) == (100, 50, Decimal("5.0"))
+    assert team.usage.time_ms == 10 * 1000 + 10 * 4000
     if stage not in IN_TEAMS:
         told_of = [(one.tasks, one.success_rate, one.error_count, one.p50_ms) for one in agents.values()]
-        assert told_of[:2] == [(5, 1, 0, 1000), (5, 0.6, 2, 4000)]
+        assert told_of[:2] == [(10, 1, 0, 1000), (10, 0.6, 4, 4000)]
 
 
-async def test_a_share_is_taken_from_five_attempts_on_and_a_team_counts_what_is_under_it() -> None:
+async def test_a_share_is_taken_from_ten_attempts_on_and_a_team_counts_what_is_under_it() -> None:
     diary = Diary()
     top, north, south = (diary.supervisor(name, diary.agent("ada", "dig")) for name in ("top", "north", "south"))
     for team in (north, south):
         await top.add_sub_supervisor(team.name, team)
 
     async with top:
-        for _ in range(3):
+        for _ in range(6):
             await told(north)
-        for _ in range(2):
+        for _ in range(4):
             await told(south)
         figures = [team.get_supervision_metrics() for team in (top, north, south)]
 
-    assert [(one.agents, one.tasks_done) for one in figures] == [(3, 5), (1, 3), (1, 2)]
+    assert [(one.agents, one.tasks_done) for one in figures] == [(3, 10), (1, 6), (1, 4)]
     assert [one.dig_success_rate for one in figures[:1]] == [1]
     assert all(math.isnan(one.success_rate) and math.isnan(one.dig_success_rate) for one in figures[1:])

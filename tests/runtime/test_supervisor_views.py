@@ -47,9 +47,9 @@ async def worked(count: int) -> DynamicSupervisor:
 
 
 async def test_an_agent_is_seen_with_what_it_did() -> None:
-    view = (await worked(6)).active_agents["a"]
+    view = (await worked(10)).active_agents["a"]
 
-    assert (view.status, view.tasks, view.error_count, view.success_rate) == ("idle", 6, 3, 0.5)
+    assert (view.status, view.tasks, view.error_count, view.success_rate) == ("idle", 10, 5, 0.5)
     assert view.p50_ms >= 0
     assert view.capability.performance_score == 0.5
     assert view.capability.specialties == ("research", "machine learning")
@@ -57,7 +57,7 @@ async def test_an_agent_is_seen_with_what_it_did() -> None:
 
 
 async def test_a_share_of_few_attempts_is_nan_so_that_no_comparison_is_true() -> None:
-    team = await worked(4)
+    team = await worked(9)
 
     assert math.isnan(team.active_agents["a"].success_rate)
     assert not team.get_supervision_metrics().research_success_rate < 0.8
@@ -65,11 +65,11 @@ async def test_a_share_of_few_attempts_is_nan_so_that_no_comparison_is_true() ->
 
 
 async def test_success_rates_are_asked_for_by_specialty() -> None:
-    metrics = (await worked(6)).get_supervision_metrics()
+    metrics = (await worked(10)).get_supervision_metrics()
 
     assert metrics.research_success_rate == metrics.machine_learning_success_rate == metrics.science_success_rate == 0.5
     assert math.isnan(metrics.cooking_success_rate)
-    assert (metrics.tasks_done, metrics.tasks_failed, metrics.agents, metrics.busy) == (3, 3, 1, 0)
+    assert (metrics.tasks_done, metrics.tasks_failed, metrics.agents, metrics.busy) == (5, 5, 1, 0)
     with pytest.raises(AttributeError, match="did you mean success_rate"):
         _ = metrics.sucess_rate
 
