@@ -16,6 +16,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from engine.core.queries.work.explain import Explanation
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, State
 from engine.errors import EngineError
@@ -126,6 +127,8 @@ def outcome(method: str, argument: str, target: str, caller: int = 0, *, others:
                 return "waits"
             agents = supervisors[0]._engine.state.agents.values()
             became = [(one.id, one.generation, one.spec, one.paused, one.supervisor_id, one.removing) for one in agents]
+            if isinstance(result, Explanation):
+                return result.run_id, became  # how long it has run differs from call to call
             return str(getattr(result, "summary", result)), became
 
     return anyio.run(call)
