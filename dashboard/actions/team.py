@@ -20,7 +20,7 @@ from dashboard.actions.action import (
 from dashboard.actions.bulk import confirm_bulk
 from dashboard.user.typed_paths import expand_path
 from dashboard.views.changes.bulk import plan_cancel, plan_removal
-from dashboard.views.changes.targets import Target, receiver
+from dashboard.views.changes.targets import Target, describe_work, receiver
 from dashboard.views.drawing.facts import to_cells
 from dashboard.views.drawing.rows import Cell, labelled_cell
 from dashboard.views.facts.supervisor import alert_facts, hand_over_facts
@@ -215,8 +215,6 @@ def _describe_stopped_work(agent_id: str, state: State) -> Sequence[str]:
     agent = state.agents.get(agent_id)
     if agent is None:
         return ()
-    from dashboard.views.changes.swaps import describe_work  # a slow import, kept out of the first frame
-
     return describe_work(agent, state), "Its tasks end at their next step; it stays in the team. Finished work is kept."
 
 

@@ -3,7 +3,8 @@
 from dashboard.dialogs.dialog import Answer
 from dashboard.dialogs.spec_editor import SpecEditor
 from dashboard.user.spec_text import Draft, fields_lost_in_text, text_of_agent, text_of_new
-from dashboard.views.changes.swaps import attempt_lines, describe_work, mode_lines
+from dashboard.views.changes.swaps import attempt_lines, mode_lines
+from dashboard.views.changes.targets import describe_work
 from dashboard.views.drawing.rows import Cell, Choice, labelled_cell
 from dashboard.views.facts.spec_fields import spec_changes
 from dashboard.views.view_state import ViewState

@@ -7,8 +7,7 @@ from textual.widget import Widget
 
 from dashboard.dialogs.dialog import ChoiceDialog
 from dashboard.views.changes.members import assignable_agents, describe_move, possible_parents
-from dashboard.views.changes.swaps import describe_work
-from dashboard.views.changes.targets import look_up_id, target_of
+from dashboard.views.changes.targets import describe_work, look_up_id, target_of
 from dashboard.views.drawing.rows import Cell, Choice, labelled_cell
 from dashboard.views.facts.now import now_of_task
 from dashboard.views.view_state import ViewState

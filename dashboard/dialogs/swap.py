@@ -16,11 +16,11 @@ from dashboard.views.changes.swaps import (
     attempt_lines,
     candidate_line,
     describe_record,
-    describe_work,
     mode_lines,
     refusal_of,
     split_candidates,
 )
+from dashboard.views.changes.targets import describe_work
 from dashboard.views.drawing.rows import Cell, Choice, labelled_cell
 from dashboard.views.facts.spec_fields import spec_changes
 from dashboard.views.view_state import ViewState

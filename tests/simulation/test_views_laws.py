@@ -9,8 +9,8 @@ from dashboard.actions.command_line import completions
 from dashboard.views.agents import ORDERS as AGENT_ORDERS
 from dashboard.views.agents import agents
 from dashboard.views.changes.outcomes import rehearse
-from dashboard.views.changes.swaps import candidate_line, describe_work
-from dashboard.views.changes.targets import agent_behind, supervisor_behind, target_of
+from dashboard.views.changes.swaps import candidate_line
+from dashboard.views.changes.targets import agent_behind, describe_work, supervisor_behind, target_of
 from dashboard.views.drawing.rows import Listing
 from dashboard.views.facts.pages import agent_page, run_page, task_page
 from dashboard.views.facts.spec_fields import spec_changes

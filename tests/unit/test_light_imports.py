@@ -54,8 +54,7 @@ def test_the_first_screen_is_loaded_without_what_only_keys_and_work_need() -> No
     program = "import dashboard.app.running, dashboard.screens.network"
     later = {
         "engine.supervisor.client", "dashboard.reading.comparing", "dashboard.frame.page_screen",
-        "dashboard.app.palette", "dashboard.views.graph", "engine.core.discovery.choosing",
-        "markdown_it", "regex", "tomllib",
+        "dashboard.app.palette", "dashboard.views.graph", "markdown_it", "regex", "tomllib",
     }  # fmt: skip
 
     assert loaded_by(program, later) == []

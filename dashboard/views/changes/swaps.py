@@ -41,15 +41,6 @@ def _success_rate(took_ms: list[int], done: int, failed: int) -> str:
     return f"p50 {duration(median(took_ms))}, {part} of {done + failed:,} ok"
 
 
-def describe_work(agent: Agent, state: State) -> str:
-    """Describe the current and waiting work of an agent."""
-    at_work = [state.tasks[task].title for task in (*agent.running, *agent.parked) if task in state.tasks]
-    first = f" ({at_work[0]})" if at_work else ""
-    waiting = sum(state.queues[key].ready for key in agent.queues if key in state.queues)
-    under_way = f"{pluralize(len(at_work), 'attempt')} under way{first}" if at_work else "nothing under way"
-    return f"{under_way}, {pluralize(waiting, 'task')} waiting"
-
-
 if TYPE_CHECKING:
     from engine.core.preview import AttemptPreview, SwapPreview
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from dashboard.views.words.amounts import pluralize
 from engine.core.errors import AmbiguousName, Refused, UnknownTarget
 from engine.core.queries.targets import find_any, id_target
 from engine.core.queries.team.tree import lineage_of
@@ -128,3 +129,12 @@ def receiver(state: State, target: Target | None) -> str | None:
     if target is not None and target.kind == "supervisor":
         return supervisor_id
     return None if supervisor_id is None else [*lineage_of(state, state.supervisors[supervisor_id])][-1].id
+
+
+def describe_work(agent: Agent, state: State) -> str:
+    """Describe the current and waiting work of an agent."""
+    at_work = [state.tasks[task].title for task in (*agent.running, *agent.parked) if task in state.tasks]
+    first = f" ({at_work[0]})" if at_work else ""
+    waiting = sum(state.queues[key].ready for key in agent.queues if key in state.queues)
+    under_way = f"{pluralize(len(at_work), 'attempt')} under way{first}" if at_work else "nothing under way"
+    return f"{under_way}, {pluralize(waiting, 'task')} waiting"

@@ -4,6 +4,7 @@ An ended task lets its dependents begin (`lets_pass`) or has them skipped; a ret
 """
 
 from engine.core.queries.team.tree import is_cancelled
+from engine.core.queries.work.placement import can_be_placed
 from engine.core.state import State, Task, TaskStatus
 
 # Module constants: looking up an attribute of an enumeration costs as much as a call.
@@ -46,9 +47,6 @@ def _is_served(state: State, task_id: str) -> bool:
         return state.tasks[task_id].kind != "group" or state.tasks[task_id].worker_id in state.supervisors
     queue = state.queues.get(state.tasks[task_id].queue or "")
     if queue is None or not queue.key.startswith("agent:"):
-        # Slow to load, and of the first screen only failed tasks need it.
-        from engine.core.queries.work.placement import can_be_placed
-
         return can_be_placed(state, state.tasks[task_id])
     return any(state.agents[agent_id].removing in (None, "drain") for agent_id in queue.agents)
 
