@@ -194,11 +194,10 @@ def _answer(screen: ActionScreen, line: CommandLine) -> None:
 
 
 def _ask_for_answer(screen: ActionScreen, ids: Sequence[str], option: str | None = None, output: str = "") -> None:
-    """Ask for one answer to questions, then for the next; if another answer came first, ask again with the draft."""
+    """Ask for answers to questions one by one; if another answer came first, ask again with the draft."""
 
     def send(command: Command | None) -> None:
         if isinstance(command, Answer):
-            screen.unmark()
             screen.deck.commands.send(command, receive=partial(receive, command))
 
     def receive(command: Answer, outcome: "CommandReply") -> None:
@@ -207,10 +206,8 @@ def _ask_for_answer(screen: ActionScreen, ids: Sequence[str], option: str | None
         if outcome.status == "refused" and isinstance(text, str) and text and not screen.app.screen.is_modal:
             _ask_for_answer(screen, [command.escalation, *command.also], command.answer, text)
 
-    is_one_of_many = len(ids) == 1 and option is None and not output
-    dialog = dialogs.answer.AnswerDialog(
-        *ids, initial_option=option, output=output, send=send if is_one_of_many else None
-    )
+    is_named = option is not None or bool(output)
+    dialog = dialogs.answer.AnswerDialog(*ids, initial_option=option, output=output, send=None if is_named else send)
     screen.app.push_screen(dialog, send)
 
 

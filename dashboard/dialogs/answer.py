@@ -1,5 +1,8 @@
 """Dialog for answering questions, one after the other: each answer by its digit, with what it means.
 
+Of marked questions those that are alike get one answer, and the dialog closes after the last of them. Without marks it
+goes through all that are open.
+
 Rules: the focus never begins on an answer, so that enter alone decides nothing. Keys that come within `CALM_S` after
 the question has changed are dropped: they were meant for the one before. For a question that was answered meanwhile,
 the dialog shows that answer, and sends nothing.
@@ -39,15 +42,16 @@ CALM_S = 0.4
 
 
 class QuestionOrder:
-    """Which question is next, and whether keys are meant for the one that is shown.
+    """Which questions are next, and whether keys are meant for those that are shown.
 
     Args:
         clock: Returns seconds.
+        marked_ids: The questions to go through; empty for all that are open.
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], marked_ids: Sequence[str]) -> None:
         self.answered_ids: set[str] = set()
-        self._clock, self._changed_s = clock, -CALM_S
+        self._clock, self._changed_s, self._marked_ids = clock, -CALM_S, marked_ids
 
     @property
     def is_calm(self) -> bool:
@@ -60,21 +64,31 @@ class QuestionOrder:
 
     def waiting(self, state: State, *, besides: Sequence[str]) -> list[str]:
         """Return the open questions that were not answered here, the most important first."""
-        skipped = {*self.answered_ids, *besides}
-        return [need for need in needs_person(state) if need in state.escalations and need not in skipped]
+        skipped, chosen = {*self.answered_ids, *besides}, self._marked_ids or state.escalations
+        return [
+            need for need in needs_person(state) if need in state.escalations.keys() & chosen and need not in skipped
+        ]
 
-    def after(self, state: State, present_id: str) -> str | None:
-        """Return the question after the present one; after the last of them, the first."""
-        waiting, order = self.waiting(state, besides=[present_id]), needs_person(state)
-        place = order.index(present_id) if present_id in order else -1
-        return next((an_id for an_id in order[place + 1 :] if an_id in waiting), waiting[0] if waiting else None)
+    def after(self, state: State, present_ids: Sequence[str]) -> Sequence[str]:
+        """Return the next question with those that share its answer; after the last the first, empty without any."""
+        waiting, order = self.waiting(state, besides=present_ids), needs_person(state)
+        place = order.index(present_ids[0]) if present_ids[0] in order else -1
+        following = next((an_id for an_id in order[place + 1 :] if an_id in waiting), waiting[0] if waiting else None)
+        return self.with_alike(state, following) if following is not None else ()
+
+    def with_alike(self, state: State, question_id: str) -> Sequence[str]:
+        """Return a question with the marked ones that are alike, which get one answer."""
+        question = state.escalations.get(question_id)
+        alike = {other.id for other in similar_questions(state, question)} if question is not None else set()
+        others = [an_id for an_id in self._marked_ids if an_id in alike - self.answered_ids - {question_id}]
+        return [question_id, *others]
 
 
 class AnswerDialog(Dialog):
-    """Choose one answer for all of the questions; with `send`, then go on to the next question.
+    """Answer questions, those that are alike together; with `send`, one after the other.
 
     Args:
-        ids: Ids of the questions that get one answer.
+        ids: Without `send`, the questions that get one answer; else the question to begin with, or those to go through.
         initial_option: The answer that has the focus at first.
         output: What is written in the editor at first.
         send: Sends an answer while the dialog stays open for the next question; None closes the dialog with it.
@@ -102,7 +116,7 @@ class AnswerDialog(Dialog):
     ) -> None:
         super().__init__()
         self._ids, self._initial_option, self._output = ids, initial_option, output
-        self._send, self._order = send, QuestionOrder(clock)
+        self._send, self._order = send, QuestionOrder(clock, ids if len(ids) > 1 else ())
         self._last_line = ""
         """What became of the question before."""
         self._alike = False
@@ -142,6 +156,8 @@ class AnswerDialog(Dialog):
         yield Button(Text("Back  esc"), id="decline", compact=True)
 
     def begin(self) -> None:
+        if self._send is not None:
+            self._ids = (*self._order.with_alike(self.state, self._ids[0]),)
         self._show_question()
         inside = self.query_one("#inside")
 
@@ -154,6 +170,7 @@ class AnswerDialog(Dialog):
     def _show_question(self) -> None:
         """Set up answers, inputs and focus for the present questions."""
         escalations, inputs, self._alike = self._open(), self._inputs, False
+        self._title = [Cell(self.title_line(), "strong")]
         choices = answer_choices(escalations)
         self._output = self._output or self.deck.drafts.get(self.draft_key, "")
         inputs.offer(choices, escalations, self._output)
@@ -231,7 +248,7 @@ class AnswerDialog(Dialog):
             cells.append(labelled_cell(an_id, text, "attention"))
         self.text_of("details").show(cells)
         self._inputs.close()
-        is_last = self._send is None or self._order.after(self.state, self._ids[0]) is None
+        is_last = self._send is None or not self._order.after(self.state, self._ids)
         following = "" if is_last else "; n shows the next question"
         if self._inputs.editor.text:
             self.show_problem(f"what you wrote was not sent; ctrl+y copies it, esc goes back{following}")
@@ -240,18 +257,17 @@ class AnswerDialog(Dialog):
 
     def action_next_question(self) -> None:
         """Leave this question open, and show the next one."""
-        following = self._order.after(self.state, self._ids[0])
-        if self._send is not None and following is not None and self._order.is_calm:
+        following = self._order.after(self.state, self._ids)
+        if self._send is not None and following and self._order.is_calm:
             self._keep_draft()
             self._show_other(following)
 
-    def _show_other(self, question_id: str) -> None:
+    def _show_other(self, question_ids: Sequence[str]) -> None:
         """Show another question, and drop the keys that were meant for this one."""
-        self._ids, self._initial_option, self._output = (question_id,), None, ""
+        self._ids, self._initial_option, self._output = (*question_ids,), None, ""
         self._order.note_change()
         self.set_focus(None)
         self.query_one("#inside").scroll_home(animate=False)
-        self._title = [Cell(self.title_line(), "strong")]
         self._show_question()
 
     def action_answer_alike(self) -> None:
@@ -335,18 +351,18 @@ class AnswerDialog(Dialog):
         self._keep_draft()
         first, *others = [escalation.id for escalation in escalations]
         command = Answer(escalation=first, answer=choice.answer, also=others, alike=self._alike, **fields)
-        if self._send is None or others:
+        if self._send is None:
             self.dismiss(command)
             return
         self._send(command)
-        alike = similar_questions(self.state, escalations[0]) if self._alike else ()
-        self._order.answered_ids.update([first, *(question.id for question in alike)])
-        self._last_line = f"{first} was answered: {choice.label}"
-        following = self._order.after(self.state, first)
-        if following is None:
-            self.dismiss(None)
-        else:
+        alike = [question.id for question in similar_questions(self.state, escalations[0])] if self._alike else []
+        self._order.answered_ids.update([first, *others, *alike])
+        were = "were" if others else "was"
+        self._last_line = f"{', '.join([first, *others])} {were} answered: {choice.label}"
+        if following := self._order.after(self.state, self._ids):
             self._show_other(following)
+        else:
+            self.dismiss(None)
 
     def confirm(self) -> None:
         """Answer with the output; called by enter in the picker."""
@@ -362,10 +378,10 @@ class AnswerDialog(Dialog):
         kept = "; the text is kept" if key in self.deck.drafts else ""
         text = f"refused: {outcome.reason or 'no reason given'}{kept}"
         if self.is_current:
-            self._order.answered_ids.discard(command.escalation)
+            self._order.answered_ids.difference_update([command.escalation, *command.also])
             self._last_line = ""
             if kept and not self._inputs.editor.text:
-                self._show_other(command.escalation)
+                self._show_other([command.escalation, *command.also])
             self.show_problem(f"{command.escalation} {text}")
         elif kept:
             self.deck.messages.say(text, "error")

@@ -19,7 +19,7 @@ class InboxScreen(TableScreen):
     SORTED = False
     GRIPS = (BELOW,)
     BELOW_MIN_HEIGHT = 20
-    MARKED = "enter gives them one answer"
+    MARKED = "enter answers them one by one, those that are alike together"
     BINDINGS = [*MARKS]
     KEYS = (
         ("enter", "answer", "answer the question under the cursor, or all that are marked"),

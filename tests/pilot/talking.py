@@ -94,6 +94,16 @@ def choosing(*answers: str) -> World:
     return work
 
 
+def choosing_and_approving(*tools: str) -> World:
+    """Return the same team, where the scout chooses between two answers, and then calls of some tools wait."""
+    work = choosing("North Sea", "all seas")
+    writer = next(key for key, start in work.started.items() if work.state.agents[start.agent_id].name == "writer")
+    for place, tool in enumerate(tools):
+        detail: dict[str, JsonValue] = {"tool": tool, "arguments": {"path": f"{place}.md"}}
+        _asks(work, writer, "approval", f"writer wants to call {tool}", detail, ALLOWING, key=f"approval:{place}")
+    return work
+
+
 def approving(detail: dict[str, JsonValue], options: tuple[str, ...] = ALLOWING) -> World:
     """Return the same team, where the scout may call a tool only when a person lets it."""
     work, _ = talking()
@@ -117,18 +127,19 @@ def asking() -> tuple[World, dict[str, str]]:
 
 def _asks(
     work: World,
-    key: tuple[str, int],
+    attempt: tuple[str, int],
     kind: PersonKind,
     question: str,
     detail: dict[str, JsonValue],
     options: tuple[str, ...],
+    key: str | None = None,
 ) -> None:
     work.say(
         PersonAsked(
-            task_id=key[0],
-            attempt=key[1],
+            task_id=attempt[0],
+            attempt=attempt[1],
             generation=1,
-            key=f"{kind}:1",
+            key=key or f"{kind}:1",
             kind=kind,
             question=question,
             options=list(options),

@@ -12,7 +12,7 @@ from dashboard.widgets.bar import Bar
 from engine.core.commands import Answer
 from engine.core.signals import AgentUnusable
 from tests.pilot.hand import Hand, opened
-from tests.pilot.talking import approving, asking, choosing
+from tests.pilot.talking import approving, asking, choosing, choosing_and_approving
 from tests.pilot.trouble import trouble
 
 pytestmark = pytest.mark.anyio
@@ -116,7 +116,7 @@ async def test_a_line_answers_by_the_id_of_the_question(tmp_path: Path) -> None:
         assert hand.said.startswith("no question waits for an answer here")
 
 
-async def test_marked_questions_get_one_answer(tmp_path: Path) -> None:
+async def test_marked_questions_that_are_alike_get_one_answer_and_the_dialog_closes(tmp_path: Path) -> None:
     async with opened(tmp_path, work=asking()[0]) as hand:
         await hand.press("8", "down", "space", "space", "enter")
         assert hand.dialog.title_line() == "One answer to 2 questions"
@@ -124,13 +124,44 @@ async def test_marked_questions_get_one_answer(tmp_path: Path) -> None:
         assert labels(hand)[0] == "1  allow once          this call may happen"
         await hand.press("5")
         assert hand.ordered == Answer(escalation="e2", answer="allow_always", also=["e3"])
-        assert not hand.table.marked
+        assert hand.place == "inbox"
 
 
-async def test_questions_without_a_common_answer_are_not_answered_at_once(tmp_path: Path) -> None:
-    async with opened(tmp_path, work=asking()[0]) as hand:
-        await hand.press("8", "space", "space", "enter")
-        assert hand.problem == "they have no answer in common; mark questions of one kind"
+async def test_marked_questions_that_differ_are_gone_through_by_their_digits_and_no_others(tmp_path: Path) -> None:
+    now_s, sent = [0.0], list[Answer]()
+    async with opened(tmp_path, work=choosing_and_approving("run", "read", "run")) as hand:
+        hand.app.push_screen(AnswerDialog("e2", "e3", "e4", send=sent.append, clock=lambda: now_s[0]))
+        await hand.press()
+        assert hand.dialog.title_line() == "One answer to 2 questions"
+        await hand.press("1", "1")
+        assert hand.dialog.title_line().startswith("e3: ")
+        assert "e2, e4 were answered: allow once" in hand.told("details")
+        now_s[0] = 0.5
+        await hand.press("6")
+        assert hand.place == "network"
+    assert sent == [
+        Answer(escalation="e2", answer="allow_once", also=["e4"]),
+        Answer(escalation="e3", answer="reject_once"),
+    ]
+
+
+@pytest.mark.parametrize("marks", [(), ("asterisk",)], ids=["without marks", "all marked"])
+async def test_five_different_questions_take_enter_and_five_digits(
+    tmp_path: Path, marks: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dashboard.dialogs.answer.CALM_S", 0)
+    async with opened(tmp_path, work=choosing_and_approving("run", "read", "fetch", "write")) as hand:
+        await hand.press("8", *marks)
+        await hand.press("enter", "2", "1", "6", "1", "6")
+        answers = [(answer.escalation, answer.answer) for answer in hand.app.orders if isinstance(answer, Answer)]
+        assert answers == [
+            ("e1", "all seas"),
+            ("e2", "allow_once"),
+            ("e3", "reject_once"),
+            ("e4", "allow_once"),
+            ("e5", "reject_once"),
+        ]
+        assert hand.place == "inbox"
 
 
 async def test_who_answered_meanwhile_is_said_and_what_was_written_stays(tmp_path: Path) -> None:
