@@ -101,6 +101,23 @@ def _is_there(pid: int) -> bool:
     return state != "Z"
 
 
+async def test_what_its_process_uses_is_shown_while_it_works(engine: Engines, tmp_path: Path) -> None:
+    async with engine(agent("until")) as running:
+        file = tmp_path / "go"
+        run_id = await running.submit(str(file))
+
+        async def usage() -> str:
+            return next((text for key, text in (await running.shown()).items() if key.startswith("process:")), "")
+
+        used = json.loads(await soon(usage))
+        file.touch()
+        await running.ended(run_id)
+
+        assert set(used) == {"pid", "cpu_s", "rss_bytes", "active_ms"}
+        assert used["pid"] != os.getpid()
+        assert not await usage()
+
+
 async def test_a_time_limit_kills_the_process_with_what_it_started(engine: Engines, tmp_path: Path) -> None:
     clock = Hurried()
     async with engine(agent("long_work", timeout_s=3600), clock=clock) as running:

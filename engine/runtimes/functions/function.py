@@ -14,6 +14,7 @@ from anyio.lowlevel import current_token
 from engine.core.records.records import JsonValue
 from engine.core.specs.spec import AgentSpec
 from engine.errors import CallFailed, ProcessDied, Unusable
+from engine.runtimes.attempts.footprint import show_footprint
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
@@ -120,11 +121,16 @@ class FunctionProcessRuntime:
 
     async def execute(self, work: Work) -> JsonValue:
         """Call the function in a process."""
-        output = await self._code.processes.call(
-            self._origin,
-            await work.value(),
-            report=lambda done, total, note: work.live.progress(done, total, clean(note)),
-        )
+        code, live = self._code, work.live
+        try:
+            output = await code.processes.call(
+                self._origin,
+                await work.value(),
+                report=lambda done, total, note: live.progress(done, total, clean(note)),
+                attend=lambda child: show_footprint(work.attempt, child, code.threads),
+            )
+        finally:
+            live.show("process", "")
         return await typed_value(work, output, self._code.threads)
 
 

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,11 @@ CHECK_TRIES = 3
 """Tries of a check whose process is killed by a signal, which may have nothing to do with the checked code."""
 
 Report = Callable[[int, int, str], None]
+Attend = Callable[[Child], Coroutine[Any, Any, None]]
+
+
+async def _leave_alone(child: Child) -> None:
+    """Do nothing beside a call."""
 
 
 def spare_cores() -> int:
@@ -44,37 +49,45 @@ class Processes:
         async with self._checks:
             for checks_left in reversed(range(CHECK_TRIES)):
                 try:
-                    await self._ask(_request(origin), _ignore)
+                    await self._ask(_request(origin), _ignore, _leave_alone)
                 except ProcessDied as death:
                     if not (death.killed and checks_left):
                         raise
                 else:
                     return
 
-    async def call(self, origin: Origin, value: JsonValue, *, report: Report) -> JsonValue:
+    async def call(
+        self, origin: Origin, value: JsonValue, *, report: Report, attend: Attend = _leave_alone
+    ) -> JsonValue:
         """Call the function and return its result; a cancelled call kills its process.
 
         Args:
             origin: Where the function is imported from.
             value: The one argument.
             report: Called with its progress.
+            attend: Runs beside the call, with its process, until the call ends.
 
         Raises:
             CallFailed: If it raised.
             ProcessDied: If the process ended without an answer.
         """
-        return await self._ask({**_request(origin), "value": value}, report)
+        return await self._ask({**_request(origin), "value": value}, report, attend)
 
     async def close(self) -> None:
         """Kill every child."""
         for worker in list(self._all):
             await self._end(worker)
 
-    async def _ask(self, request: dict[str, JsonValue], report: Report) -> JsonValue:
+    async def _ask(self, request: dict[str, JsonValue], report: Report, attend: Attend) -> JsonValue:
         line = json.dumps(request).encode() + b"\n"
         worker = await self._worker()
         try:
-            answer = await worker.ask(line, report)
+            async with anyio.create_task_group() as group:
+                group.start_soon(attend, worker.child)
+                answer = await worker.ask(line, report)
+                group.cancel_scope.cancel()
+            if answer is None:  # raised after the group, which would wrap it
+                raise ProcessDied(f"its process {worker.child.ending}", killed=(worker.child.returncode or 0) < 0)
         except BaseException:  # also when cancelled: the child is still busy with this call, so it cannot be reused
             await self._end(worker)
             raise
@@ -106,12 +119,8 @@ class _Worker:
         self.child = child
         self._lines = child.lines()
 
-    async def ask(self, line: bytes, report: Report) -> dict[str, Any]:
-        """Send one request and return its answer.
-
-        Raises:
-            ProcessDied: If the process ends instead.
-        """
+    async def ask(self, line: bytes, report: Report) -> dict[str, Any] | None:
+        """Send one request and return its answer; None if the process ends instead."""
         await self.child.send(line)
         async for answer in self._lines:
             message: dict[str, Any] = json.loads(answer)
@@ -119,7 +128,7 @@ class _Worker:
                 return message
             report(*message["progress"])
         await self.child.reap()
-        raise ProcessDied(f"its process {self.child.ending}", killed=(self.child.returncode or 0) < 0)
+        return None
 
 
 def _request(origin: Origin) -> dict[str, Any]:

@@ -4,11 +4,8 @@ A cancelled program gets three escalating signals; for an immediate stop (abort,
 0.2 s to clean up. All waits are on the engine's clock.
 """
 
-import json
 import signal
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import asdict
-from functools import partial
 from typing import Any, TypeAlias
 
 import anyio
@@ -17,9 +14,9 @@ from anyio.lowlevel import checkpoint
 from engine.children.child import Child
 from engine.children.tail import how_ended
 from engine.errors import AttemptInterrupted, EngineError, ProcessDied
+from engine.runtimes.attempts.footprint import show_footprint
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.threads import Threads
-from engine.runtimes.programs.footprint import footprint
 
 Talk: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
@@ -28,11 +25,6 @@ STOP_LADDER = ((signal.SIGINT, 1.5), (signal.SIGTERM, 1.5), (signal.SIGKILL, 1.0
 STOP_NOW_LADDER = ((signal.SIGTERM, 0.2),)
 QUIET_S = 1.0
 """Longest silence of the pipes after the program's exit: a process that left its group may keep them open."""
-SHOWN_AFTER_S = 0.1
-SHOWN_EVERY_S = 2.0
-"""How often its resource usage is published."""
-MIN_CPU_S = 0.02
-"""Processor time since it was active last that counts as activity again; an idle loop of a program uses less."""
 
 
 class ProgramFailed(EngineError):
@@ -75,7 +67,7 @@ class AttemptProgram:
         program = self.program
         try:
             async with anyio.create_task_group() as group:
-                group.start_soon(self._show)
+                group.start_soon(show_footprint, self._work.attempt, program, self._threads)
                 group.start_soon(self._stop_with_attempt, before)
                 group.start_soon(self._read, read)
                 group.start_soon(self._talk, say)
@@ -132,20 +124,6 @@ class AttemptProgram:
         self.is_stopped = self._work.attempt.saw_stopping = True
         await before()
         await self.stop()
-
-    async def _show(self) -> None:
-        program, pid = self.program, self.program.pid
-        cpu_s, bytes_read, active_ms = 0.0, 0, self._work.attempt.now_ms()
-        await anyio.sleep(SHOWN_AFTER_S)
-        while True:
-            used = await self._threads.run(partial(footprint, pid))
-            fields = {} if used is None else asdict(used)
-            total_bytes = program.bytes_read + program.errors.bytes_read
-            if used is None or used.cpu_s - cpu_s >= MIN_CPU_S or total_bytes != bytes_read:
-                cpu_s, bytes_read = used.cpu_s if used is not None else cpu_s, total_bytes
-                active_ms = self._work.attempt.now_ms()
-            self._work.live.show("process", json.dumps({"pid": pid, **fields, "active_ms": active_ms}))
-            await anyio.sleep(SHOWN_EVERY_S)  # real time, not the engine's clock: resource usage is real as well
 
     async def _drain(self) -> None:
         """Wait until both pipes have been read to the end, or were silent for a while."""
