@@ -21,7 +21,7 @@ def explain(ctx: click.Context, run: str) -> int:
     """Say where the time of RUN went: shares of its wall time, and who or what took them; open ones until now."""
     run_id = id_in(run)
     with read_team(ctx) as look:
-        explanation = explain_run(look.reader, look.state, run_id, look.now_ms)
+        explanation = explain_run(look.reader, look.state, run_id, look.now_ms, working=look.working)
     if explanation is None:
         fail("unknown_work", f"there is no run {run!r}", "list them with: quarterdeck runs")
     emit(ctx, "explain", explanation_item(explanation), lambda: _format(explanation))

@@ -122,6 +122,8 @@ class ModelErred(AttemptSignal):
     """One line."""
     error_type: str
     retry_after_s: float | None = None
+    duration_ms: int = 0
+    """From the request to the failure."""
     usage: Usage = field(default_factory=Usage)
     """Usage since the last report of the attempt."""
 

@@ -1,5 +1,6 @@
 """Where the time of a run went, from the state of its team or from its journal; called in the reading thread."""
 
+from engine.core.activities import Activities, parse_live
 from engine.core.events import RunSubmitted
 from engine.core.fold import fold
 from engine.core.queries.work.explain import Explanation, explain, explain_finished
@@ -8,14 +9,14 @@ from engine.reading.folding import events_of, finished_run, fold_from, pages
 from store import Reader
 
 
-def explain_run(reader: Reader, state: State, run_id: str, now_ms: int) -> Explanation | None:
+def explain_run(reader: Reader, state: State, run_id: str, now_ms: int, *, working: bool) -> Explanation | None:
     """Return where the time of a run went, of an open one until `now_ms`; None if there is no run with this id.
 
     A run of an earlier version, whose end does not say it, is folded anew from its submission.
     """
     run = state.runs.get(run_id)
     if run is not None:
-        return explain(state, run, now_ms)
+        return explain(state, run, now_ms, Activities(state, parse_live(reader.live()), now_ms, working=working))
     summary = state.summary(run_id) or finished_run(reader, run_id)
     if summary is None:
         return None

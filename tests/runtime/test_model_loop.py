@@ -109,6 +109,19 @@ async def test_a_model_that_fails_hands_over_to_the_next_of_the_list(engine: Eng
         assert len(await running.journal("attempt_started")) == 1
 
 
+async def test_the_time_of_calls_that_fail_is_that_of_the_model(engine: Engines) -> None:
+    replies = said({"delay_s": 40, "fail": "auth"})
+
+    async with engine(agent(), options=replies, clock=VirtualClock()) as running:
+        await running.fails()
+
+        (failed,) = [json.loads(record.body) for record in await running.journal("model_failed")]
+        assert failed["duration_ms"] >= 40_000
+        (summary,) = running.state.finished
+        assert summary.times["model"] == failed["duration_ms"]
+        assert [part.words for part in summary.critical if part.kind == "model"] == ["failed calls"]
+
+
 async def test_without_a_model_an_agent_says_what_to_set(engine: Engines, monkeypatch: pytest.MonkeyPatch) -> None:
     async with engine(agent(model=None), options=said({"text": "from the environment"})) as running:
         assert "agent 'ada' has no model: give it model=, or set QUARTERDECK_MODEL" in await running.fails()

@@ -10,6 +10,7 @@ from engine.core.commands import Answer, Pause, Resume, Submit
 from engine.core.queries.work.critical_path import critical_path
 from engine.core.queries.work.times import times_of, times_of_attempt
 from engine.core.records.spans import BLOCKED, KIND_OF, MODEL, REST, TOOL, pack
+from engine.core.signals import ModelErred
 from engine.core.specs.failure_policies import Escalate, Retry
 from engine.core.state import Run, State, Task, TaskStatus
 from tests.depth import examples
@@ -18,7 +19,9 @@ from tests.world import World, agent, team_world
 MOVES = st.lists(st.tuples(st.sampled_from(["wait", "succeed", "fail", "step", "pause", "resume", "crash", "restart",
     "stop agent", "start agent", "due", "answer", "delegate"]), st.integers(0, 40)), max_size=30)  # fmt: skip
 
-STEPS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 30), st.sampled_from(["model", "tool"])), max_size=8)
+STEPS = st.lists(
+    st.tuples(st.integers(0, 12), st.integers(0, 30), st.sampled_from(["model", "tool", "failed call"])), max_size=8
+)
 
 
 def move(world: World, what: str, number: int) -> None:
@@ -83,9 +86,21 @@ def test_a_step_takes_the_time_since_it_began_less_what_is_counted(data: st.Data
     painted: dict[int, str] = {}
     for number, (pause_ms, duration_ms, what) in enumerate(data.draw(STEPS)):
         world.now_ms += pause_ms
-        world.record(key, f"step {number}", what=what, duration_ms=duration_ms)
+        if what == "failed call":
+            world.say(
+                ModelErred(
+                    task_id=key[0],
+                    attempt=key[1],
+                    model="fast",
+                    error="no",
+                    error_type="server",
+                    duration_ms=duration_ms,
+                )
+            )
+        else:
+            world.record(key, f"step {number}", what=what, duration_ms=duration_ms)
         for moment in range(max(began_ms, world.now_ms - duration_ms), world.now_ms):
-            painted.setdefault(moment, what)
+            painted.setdefault(moment, "model" if what == "failed call" else what)
     world.now_ms += 5
 
     task = world.state.tasks[key[0]]

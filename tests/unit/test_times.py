@@ -1,10 +1,13 @@
 """Where the time of tasks and runs went, by kind."""
 
+from engine.core.activities import Activities, parse_live
 from engine.core.commands import Answer, Pause, Resume, Submit
 from engine.core.queries.work.critical_path import critical_path
+from engine.core.queries.work.explain import Explanation, explain
 from engine.core.queries.work.times import Times, times_of
 from engine.core.signals import PersonAsked
 from engine.core.specs.failure_policies import Retry
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import CriticalPart
 from tests.world import World, agent, team_world
 
@@ -133,3 +136,27 @@ def test_the_path_of_a_lead_goes_through_the_delegation_that_ended_last() -> Non
         (lead[0], "model", 9, "turn 1"),
         (second[0], "code", 35, ""),
     ]
+
+
+PULSE = '{"chunk_ms": null, "steps": [{"what": "%s", "name": "%s", "since_ms": %d}]}'
+
+
+def test_an_open_run_says_which_step_its_agent_is_at_and_counts_the_time_for_it() -> None:
+    world = team_world(AgentSpec(name="critic", model="claude-x"))
+    world.order(Submit(request="go"))
+    ((task_id, _),) = world.started
+    began_ms = world.now_ms
+    now_ms = began_ms + 100_000
+
+    def explained(what: str, name: str) -> Explanation:
+        live = parse_live({f"pulse:{task_id}": PULSE % (what, name, began_ms + 10_000)})
+        return explain(world.state, world.state.runs["r1"], now_ms, Activities(world.state, live, now_ms))
+
+    at_tool, at_model = explained("tool", "tool:fetch"), explained("model", "turn:7")
+
+    assert at_tool.shares == {"tool": 90_000, "code": 10_000}
+    assert [(part.kind, part.words) for part in at_tool.critical] == [("code", ""), ("tool", "fetch")]
+    assert at_model.shares == {"model": 90_000, "code": 10_000}
+    assert at_model.lines[0] == "at the moment: critic at turn 7 of claude-x: asks its model"
+    assert at_model.lines[1] == "90 % models answered: turn 7 of critic for 1 min 30 s"
+    assert explain(world.state, world.state.runs["r1"], now_ms).shares == {"model": 100_000}

@@ -55,7 +55,8 @@ class RunTimes:
         if is_other or view.is_due(self._next_ms):
             self._run_id, self._seq = run_id, state.seq
             self._next_ms = view.wall_ms + max(EVERY_MS, len(run.tasks) // TASKS_PER_MS)
-            self._explanation = explain(state, run, max(state.at_ms, view.now_ms))
+            now_ms = max(state.at_ms, view.now_ms)
+            self._explanation = explain(state, run, now_ms, None if view.past is not None else view.counts.activities)
         return _if_long(self._explanation)
 
 
@@ -85,8 +86,12 @@ def time_lines(explanation: Explanation | None, width: int) -> list[Line]:
         if part in parts:
             path += [Span(" → ", "guide")] if path else []
             path += [Span(describe_subject(part), TONES[part.kind]), Span(f" {duration(part.ms)}", "muted")]
-    lines = [Line(fit_spans(head, width))]
-    return [*lines, Line(fit_spans((Span(" PATH  ", "heading"), *path), width))] if path else lines
+    present = [Span(explanation.present)] if explanation.present else []
+    rows = [
+        head,
+        *([Span(heading, "heading"), *spans] for heading, spans in ((" PATH  ", path), (" NOW   ", present)) if spans),
+    ]
+    return [Line(fit_spans(row, width)) for row in rows]
 
 
 def share_bar(explanation: Explanation, width: int) -> list[Span]:

@@ -12,6 +12,7 @@ from engine.core.activities.tasks import TaskActivities
 from engine.core.activities.words import MAX_REASON, one_line
 from engine.core.queries.team.able import why_away
 from engine.core.queries.team.tree import lineage_of
+from engine.core.queries.work.critical_path import OpenStep
 from engine.core.records.records import copy_with
 from engine.core.records.values import pluralize
 from engine.core.scheduler.waiting import describe_stuck_slots
@@ -29,6 +30,7 @@ class Activities:
 
     def __init__(self, state: State, live: Mapping[str, Live], now_ms: int, *, working: bool = True) -> None:
         self._state = state
+        self._live = live
         self._working = working
         self._tasks = TaskActivities(state, live, now_ms, working=working)
         self._agents: dict[str, CurrentActivity] = {}
@@ -45,6 +47,15 @@ class Activities:
     def of_task(self, task: Task) -> CurrentActivity:
         """Return what a task does; an ended one is idle."""
         return self._tasks.of_task(task)
+
+    def open_steps(self, task: Task) -> list[OpenStep] | None:
+        """Return the steps of a task that run, the oldest first; None if that is unknown."""
+        live: Live | None = self._live.get(task.id)
+        return None if live is None else [OpenStep(step.what, step.name, step.since_ms) for step in live.steps]
+
+    def describe_task(self, task: Task) -> str:
+        """Return the words of `of_task`."""
+        return self.of_task(task).words
 
     def kind_of(self, agent: Agent) -> ActivityKind:
         """Return the kind of `of_agent`; faster for an agent whose tasks wait."""

@@ -151,7 +151,7 @@ def _step_recorded(state: State, event: events.StepRecorded) -> None:
             count_model_call(state, model, event.duration_ms)
         charge(state, task, agent, event.usage, model=model)
     charge_attempt(task, event.usage)
-    count_step(state, task, event.what, event.duration_ms)
+    count_step(state, task, event.what, event.duration_ms, number=len(task.steps))
     if event.agent_id is not None and task.attempt is not None:
         agent = state.agents[event.agent_id]
         record_progress(agent, task.attempt.generation)
@@ -180,6 +180,8 @@ def _model_failed(state: State, event: events.ModelFailed) -> None:
     count_model_call(state, event.model, 0, error_type=event.error_type)
     charge(state, task, state.agents.get(event.agent_id or ""), event.usage, model=event.model)
     charge_attempt(task, event.usage)
+    if event.duration_ms:
+        count_step(state, task, "model", event.duration_ms, number=0)
 
 
 def _end_attempt(state: State, task: Task, *, stuck: bool = False) -> Agent | None:

@@ -9,23 +9,19 @@ from engine.core.queries.work.times import code_of, detail_of, pieces_of, stop_k
 from engine.core.records.records import copy_with
 from engine.core.records.shared import extend
 from engine.core.records.spans import (
-    CODE,
     CODE_BITS,
     CODE_MASK,
     DETAIL_SHIFT,
-    MODEL,
     PERSON,
     QUEUE,
     REST,
+    STEP_CODES,
     SUSPENDED,
-    TOOL,
     duration_of,
     pack,
 )
 from engine.core.state import Agent, State, Stoppage, Supervisor, Task
 
-STEP_CODES = {"model": MODEL, "compact": MODEL, "tool": TOOL, "code": CODE}
-"""What the time of a step counts as, by `StepRecorded.what`."""
 MAX_STOPPAGES = 200
 """Limit on the stoppages that are remembered; beyond it the oldest leave."""
 
@@ -71,14 +67,14 @@ def _add(task: Task, code: int, until_ms: int, detail: int = 0) -> None:
         task.spans = extend(spans, [packed])
 
 
-def count_step(state: State, task: Task, what: str, duration_ms: int) -> None:
-    """Give a step that ends now the time since it began, less what is counted already."""
+def count_step(state: State, task: Task, what: str, duration_ms: int, *, number: int) -> None:
+    """Give step `number`, which ends now, the time since it began, less what is counted already; 0: a failed call."""
     count_time(state, task)
     attempt = task.attempt
     if duration_ms <= 0 or attempt is None:
         return
     began_ms = max(state.at_ms - duration_ms, attempt.started_ms)
-    code, detail = STEP_CODES[what], len(task.steps)
+    code = STEP_CODES[what]
     spans = [*task.spans]
     end_ms, index = task.counted_ms, len(spans)
     while index and end_ms > began_ms:
@@ -86,7 +82,7 @@ def count_step(state: State, task: Task, what: str, duration_ms: int) -> None:
         packed = spans[index]
         since_ms = end_ms - duration_of(packed)
         if packed & CODE_MASK == REST:
-            taken = pack(code, end_ms - max(since_ms, began_ms), detail)
+            taken = pack(code, end_ms - max(since_ms, began_ms), number)
             spans[index : index + 1] = [taken] if since_ms >= began_ms else [pack(REST, began_ms - since_ms), taken]
         end_ms = since_ms
     task.spans = spans or ()

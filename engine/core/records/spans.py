@@ -30,6 +30,8 @@ REST = 13
 """Time at work that no step has taken; counts as `code`. A step that ends later may still take it."""
 KIND_OF: tuple[TimeKind, ...] = (*TIME_KINDS, "queue", "code")
 """The kind of each code."""
+STEP_CODES = {"model": MODEL, "compact": MODEL, "tool": TOOL, "code": CODE}
+"""What the time of a step counts as, by its kind."""
 CODE_BITS, MS_BITS = 4, 40
 CODE_MASK, MS_MASK = (1 << CODE_BITS) - 1, (1 << MS_BITS) - 1
 DETAIL_SHIFT = CODE_BITS + MS_BITS
@@ -44,7 +46,9 @@ class TimeSpan(NamedTuple):
     since_ms: int
     until_ms: int
     detail: int = 0
-    """For a person: the number of the question. For a model or a tool: the number of the step; 0 for none."""
+    """For a person: the number of the question. For a model or a tool: the number of the step; 0 for a call that
+    failed, below 0 for a step that runs.
+    """
 
 
 def pack(code: int, duration_ms: int, detail: int = 0) -> int:

@@ -25,6 +25,7 @@ class ModelCalls:
     _spent = NO_USAGE
     _total = NO_USAGE
     _reported_before: Usage | None = None
+    _asked_ms = 0
 
     def __init__(self, attempt: Attempt, slot: AttemptSlot) -> None:
         self.effect = attempt.effect
@@ -52,6 +53,7 @@ class ModelCalls:
             await self._slot.wait_while_paused()
             await self._until_due(models.due_ms(request, self._attempt.now_ms()))
             hold = await self._reserve(request)
+            self._asked_ms = self._attempt.now_ms()
             try:
                 answer = await models.ask(request, count_chunk, self._attempt.sleep)
             except ModelError as error:
@@ -129,7 +131,7 @@ class ModelCalls:
         return spent
 
     def record_error(self, error: ModelError) -> None:
-        """Journal a failed call of a model, with its cost."""
+        """Journal the failure of the last call, with its time and its cost."""
         self._attempt.raise_if_over()
         self._attempt.live.announce(ModelFailed.type)
         self._attempt.services.signal(
@@ -139,6 +141,7 @@ class ModelCalls:
                 error=one_line(error),
                 error_type=error.error_type,
                 retry_after_s=error.retry_after_s,
+                duration_ms=self._attempt.now_ms() - self._asked_ms,
                 usage=self.take_spent(),
             )
         )

@@ -46,7 +46,9 @@ class TimeLedger:
         elif isinstance(event, events.AttemptStarted):
             self.attempt_began_ms[event.task_id] = now_ms
         elif isinstance(event, events.StepRecorded):
-            self._take_step(event)
+            self._take_step(event, STEP_KINDS[event.what])
+        elif isinstance(event, events.ModelFailed):
+            self._take_step(event, "model")
 
     def adopt(self, state: State) -> None:
         """Take over imported tasks: what lies before their import counts as without an engine."""
@@ -75,7 +77,7 @@ class TimeLedger:
         if began_ms < until_ms:
             self.intervals.setdefault(job.id, []).append((kind, began_ms, until_ms))
 
-    def _take_step(self, event: events.StepRecorded) -> None:
+    def _take_step(self, event: events.StepRecorded | events.ModelFailed, step_kind: str) -> None:
         began_ms = max(self.at_ms - event.duration_ms, self.attempt_began_ms.get(event.task_id, 0))
         kept: list[Interval] = []
         for kind, since_ms, until_ms in self.intervals.get(event.task_id, ()):
@@ -83,7 +85,7 @@ class TimeLedger:
             if kind != REST:
                 kept.append((kind, since_ms, until_ms))
                 continue
-            parts = ((REST, since_ms, cut_ms), (STEP_KINDS[event.what], cut_ms, until_ms))
+            parts = ((REST, since_ms, cut_ms), (step_kind, cut_ms, until_ms))
             kept += [part for part in parts if part[1] < part[2]]
         if kept:
             self.intervals[event.task_id] = kept

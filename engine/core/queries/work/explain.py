@@ -6,11 +6,12 @@ See docs/reference/command-line.md (`explain`).
 from collections import Counter
 from collections.abc import Mapping
 
-from engine.core.queries.work.critical_path import critical_path
+from engine.core.queries.team.models import model_names
+from engine.core.queries.work.critical_path import Present, critical_path, describe_step
 from engine.core.records.records import fact
 from engine.core.records.spans import TimeKind
 from engine.core.records.values import describe_ms
-from engine.core.state import CriticalPart, Run, RunSummary, State
+from engine.core.state import CriticalPart, Run, RunSummary, State, Task
 
 MAX_LINES = 10
 MAX_PARTS_IN_LINE = 3
@@ -42,14 +43,17 @@ class Explanation:
     """Milliseconds by kind; they add up to `wall_ms`."""
     critical: list[CriticalPart]
     """The longest parts of its critical path, in the order of their beginning."""
+    present: str = ""
+    """What an open run does at the moment: the deepest task of its critical path; empty if that is unknown."""
 
     @property
     def lines(self) -> list[str]:
-        """At most ten lines, the largest share first."""
+        """At most ten lines: what it does at the moment, then the shares, the largest first."""
         if not self.shares:
             return ["it took no time" if not self.wall_ms else "its time was not counted"]
-        kinds = sorted(self.shares, key=lambda kind: -self.shares[kind])[:MAX_LINES]
-        return [self._describe(kind) for kind in kinds]
+        present = [f"at the moment: {self.present}"] if self.present else []
+        kinds = sorted(self.shares, key=lambda kind: -self.shares[kind])[: MAX_LINES - len(present)]
+        return [*present, *map(self._describe, kinds)]
 
     def _describe(self, kind: TimeKind) -> str:
         lengths: Counter[str] = Counter()
@@ -65,10 +69,30 @@ class Explanation:
         return f"{what}: {', '.join(described)}" if described else f"{what} for {describe_ms(self.shares[kind])}"
 
 
-def explain(state: State, run: Run, now_ms: int) -> Explanation:
-    """Return where the time of an open run went until now."""
-    path = critical_path(state, run, now_ms)
-    return Explanation(run_id=run.id, wall_ms=now_ms - run.started_ms, shares=path.times, critical=path.parts)
+def explain(state: State, run: Run, now_ms: int, present: Present | None = None) -> Explanation:
+    """Return where the time of an open run went until now, and what it does at `present`."""
+    path = critical_path(state, run, now_ms, present)
+    return Explanation(
+        run_id=run.id,
+        wall_ms=now_ms - run.started_ms,
+        shares=path.times,
+        critical=path.parts,
+        present="" if present is None else _describe_present(state, path.last, present),
+    )
+
+
+def _describe_present(state: State, task: Task, present: Present) -> str:
+    """Return what a task does: `critic at turn 7 of claude-x: silent 40 s`."""
+    agent = state.agents.get(task.agent_id or "")
+    subject, words = task.title if agent is None else agent.name, present.describe_task(task)
+    steps = present.open_steps(task)
+    if agent is not None and steps and steps[-1].what == "model":
+        turn = describe_step(steps[-1].name, "model")
+        models = model_names(state.spec_of(agent).model)
+        of_model = f" of {models[0]}" if len(models) == 1 else ""  # of several, any may be asked
+        subject = f"{subject} at {turn}{of_model}"
+        words = words.removesuffix(f" in {turn}").removesuffix(f", {turn}")
+    return f"{subject}: {words}" if words else subject
 
 
 def explain_finished(summary: RunSummary) -> Explanation:
