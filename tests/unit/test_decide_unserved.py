@@ -128,6 +128,28 @@ def test_an_attempt_that_its_pause_has_parked_counts_too() -> None:
     assert [one.name for one in world.state.agents.values()] == ["bob"]
 
 
+@pytest.mark.parametrize("is_gone", [False, True], ids=["stopped", "engine gone"])
+def test_fail_ends_a_parked_attempt_as_failed_and_its_lead_hears_that_a_person_said_so(is_gone: bool) -> None:
+    world = team_world(agent("lead"), agent("ada", "sum"), participants=["lead"])
+    submitted(world)
+    lead = attempt(world, "lead")
+    world.ask(lead, "ada", [1])
+    key = attempt(world, "ada")
+    world.order(Pause(target="ada"))
+    world.rest(key, why="paused")
+    applied(world, RemoveMember(target="ada", mode="drain"))
+
+    world.order(Answer(escalation=question(world).id, answer="fail"))
+    events = world.crash() if is_gone else world.stop(key)
+
+    task = world.state.tasks[key[0]]
+    assert (task.status, task.error) == (
+        "failed",
+        "nobody may take it: ada is paused, and is being removed; a person let it fail",
+    )
+    assert is_gone or "attempt_resumed" in kinds(events)
+
+
 @pytest.mark.parametrize("answer", ["wait", "retry", "fail"])
 def test_an_engine_that_begins_asks_no_second_time(answer: str) -> None:
     world = paused_and_leaving()

@@ -297,7 +297,8 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     on.RunPaused: (lambda t, e: f"run {t.run_id} was paused{_aside(e.stopping)}", ""),
     on.RunResumed: ("run {run_id} was resumed", ""),
     on.CancelRequested: (
-        lambda t, e: f"{t.what} is being cancelled: {len(e.cancelled)} ended, {len(e.stopping)} stopping; {e.reason}",
+        lambda t, e: f"{t.what} is being {'failed' if e.failed else 'cancelled'}: {len(e.cancelled)} ended, "
+        f"{len(e.stopping)} stopping; {e.reason}",
         "",
     ),
     on.StrategySwitched: (

@@ -247,7 +247,7 @@ class Task:
     cancelled_for: str | None = None
     """Why an operator stops it, in words."""
     exceeded: str | None = None
-    """The deadline or budget that ended it with all its descendants, in words."""
+    """What ended it with all its descendants as failed, in words: a deadline, a budget, the answer of a person."""
     call_key: str | None = None
     """Key of the call that created it, of its parent or of `asked_by`."""
     asked_by: str | None = None

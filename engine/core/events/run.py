@@ -66,6 +66,8 @@ class CancelRequested(RunEvent):
     """Attempts are aborted at once instead of stopped at their next step."""
     grace_ms: int | None = None
     """How long attempts may run to their next step, in milliseconds; None is the grace of their supervisor."""
+    failed: bool = False
+    """Attempts that stop end as failed, for the reason; else as cancelled."""
 
 
 @fact

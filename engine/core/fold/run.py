@@ -92,6 +92,8 @@ def _run_resumed(state: State, event: events.RunResumed) -> None:
 def _cancel_requested(state: State, event: events.CancelRequested) -> None:
     subject = state.runs[event.run_id] if event.task_id is None else state.tasks[event.task_id]
     subject.cancelling, subject.cancelled_for = True, preview(event.reason)
+    if event.failed:
+        subject.exceeded = event.reason
     for task_id in event.stopping:
         ask_to_stop(state.tasks[task_id], "cancel")
     for task_id in event.cancelled:

@@ -68,7 +68,8 @@ class RunLedger(JobLedger):
             self.drop_question(question.id)
 
     def _on_cancel_requested(self, event: events.CancelRequested) -> None:
-        self.subject(event).cancelling = True
+        subject = self.subject(event)
+        subject.cancelling, subject.exceeded = True, subject.exceeded or event.failed
         self.ask_to_stop(event.stopping, "cancel")
         for task_id in event.cancelled:
             self.end(task_id, TaskStatus.CANCELLED, event.at_ms, event.reason)

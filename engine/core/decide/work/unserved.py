@@ -22,6 +22,7 @@ from engine.core.queries.work.unserved import (
     unserved_queues,
     unserved_tasks,
 )
+from engine.core.records.records import copy_with
 from engine.core.records.values import pluralize
 from engine.core.state import NOBODY, Agent, Escalation, Queue, State, Task
 
@@ -82,7 +83,7 @@ def on_nobody_answered(state: State, event: EscalationAnswered, ctx: DecisionCon
         return []
     tasks, reason = unserved_tasks(state, queue), f"nobody may take it: {describe_lack(state, queue)}"
     if event.answer == "fail":
-        return [_end_event(state, task, reason) for task in tasks]
+        return [_failure_event(state, task, f"{reason}; a person let it fail") for task in tasks]
     return [move for task in tasks for move in _moves(state, task, queue, reason)]
 
 
@@ -91,9 +92,11 @@ def _queue_with(state: State, task: Task) -> Queue | None:
     return state.queues.get(own_queue(attempt.agent_id or "") if attempt is not None else task.queue or "")
 
 
-def _end_event(state: State, task: Task, reason: str) -> Event:
-    """Return the event that ends a task: one with a parked attempt is cancelled, for it has to stop first."""
-    return TaskFailed(task_id=task.id, error=reason) if task.attempt is None else stop(state, task, reason)
+def _failure_event(state: State, task: Task, error: str) -> Event:
+    """Return the event that fails a task; a parked attempt has to stop first."""
+    if task.attempt is None:
+        return TaskFailed(task_id=task.id, error=error)
+    return copy_with(stop(state, task, error), failed=True)
 
 
 def _moves(state: State, task: Task, queue: Queue, reason: str) -> Iterator[Event]:
