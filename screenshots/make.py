@@ -16,8 +16,9 @@ import anyio
 from textual.pilot import Pilot
 
 from dashboard.app.app import QuarterdeckApp
-from dashboard.cli.demo import crew_file
+from dashboard.cli.demo import INCIDENT, REQUEST, crew_file, incident_file
 from dashboard.cli.trust import allow, assign
+from dashboard.demo.desk import lay_out
 from dashboard.demo.library import stdlib_folder
 from dashboard.engines.process import Detached, start_engine
 from engine.core.commands import Submit
@@ -26,7 +27,7 @@ from engine.supervisor.client import Client
 from engine.teamfile import read_team
 from engine.teamfile.code import TeamCode
 from screenshots.film import film
-from screenshots.operating import busy, drawn, go, named, said, settle, until
+from screenshots.operating import busy, drawn, go, kind_of, named, said, settle, until
 from screenshots.picture import FONTS, standing_alone
 from screenshots.tour import tour
 
@@ -39,8 +40,8 @@ TOUR = "tour"
 AT_WORK = 5
 """So many agents at work, or waiting for what they delegated, are worth a picture."""
 LOADED_WITHIN_S = 60.0
-FILES, FILMED_FILES = 500, 700
-"""Of the library that the crew reads."""
+FILES, FILMED_FILES, NO_FILES = 500, 700, 0
+"""Of the library that the crew reads; none for the scripted models, who look into an incident."""
 FADED_S = 3.5
 """After so long without a change no cell is brighter than its neighbours."""
 
@@ -51,7 +52,7 @@ def main() -> int:
     sender._account = lambda: "ann@box"  # type: ignore[assignment]  # whoever takes the pictures is nobody's business
     taken: dict[str, str] = {}
     try:
-        for take, files in ((pictures, FILES), (recorded, FILMED_FILES)):
+        for take, files in ((models, NO_FILES), (pictures, FILES), (recorded, FILMED_FILES)):
             with tempfile.TemporaryDirectory(prefix="") as folder:  # as short as `HOME_FOLDER`, so that columns hold
                 os.chdir(folder)
                 os.environ["XDG_DATA_HOME"] = folder  # what they trust is not on the list of whoever takes them
@@ -72,21 +73,33 @@ def main() -> int:
 
 @contextmanager
 def engine_at_work(folder: Path, files: int) -> Iterator[Detached]:
-    """Hold an engine with the demo's crew, at work on its first request; it ends with this process in any case."""
-    library = stdlib_folder(folder / "stdlib", max_files=files)
-    engine = start_engine(DB, folder=library, bound=True)
+    """Hold an engine with one of the demo's teams, at work on its first request; it ends with this process."""
+    source_folder = stdlib_folder(folder / "stdlib", max_files=files) if files else lay_out()
+    engine = start_engine(DB, folder=source_folder, bound=True)
     try:
         client = Client(DB)
-        file = read_team(crew_file())
+        file = read_team(crew_file() if files else incident_file())
         allow(TeamCode(file))
-        assign(file, DB, library)
-        for command in (file.load_command(folder=library), Submit(request="audit")):
+        assign(file, DB, source_folder)
+        request = Submit(request=REQUEST if files else INCIDENT)
+        for command in (file.load_command(folder=source_folder), request):
             reply = client.perform(command, LOADED_WITHIN_S)
             assert reply.status == "applied", reply.reason
         yield engine
     finally:
         if engine.process.poll() is None:
             engine.end()
+
+
+async def models(_: Detached) -> dict[str, str]:
+    """Wait until a scripted model is silent while two others ask a person, and return that picture."""
+    app = QuarterdeckApp(DB)
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: app.feed.state.agents, "the team")
+        await until(pilot, lambda: len(app.feed.state.escalations) >= 2, "two questions")
+        await until(pilot, lambda: kind_of(app, "crawler") == "silent", "a silent model")
+        await settle(pilot, FADED_S)
+        return {"models": drawn(app)}
 
 
 async def pictures(engine: Detached) -> dict[str, str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from textual.pilot import Pilot
 
 from dashboard.app.app import QuarterdeckApp
+from engine.core.activities import ActivityKind
 from engine.core.state import Agent
 
 PATIENCE_S = 600.0
@@ -44,6 +45,11 @@ def named(app: QuarterdeckApp, name: str) -> Agent:
 def busy(app: QuarterdeckApp, name: str) -> bool:
     """Whether an agent has an attempt under way."""
     return bool(named(app, name).running)
+
+
+def kind_of(app: QuarterdeckApp, name: str) -> ActivityKind:
+    """What kind of thing an agent does at present."""
+    return app.view.counts.activities.of_agent(named(app, name)).kind
 
 
 def said(app: QuarterdeckApp) -> str:

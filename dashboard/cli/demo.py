@@ -89,13 +89,15 @@ def demo(
     if opens_dashboard:
         return open_dashboard(db, demo=True, debug=settings.debug)
     if detach:
-        text = f"the crew works in {source_folder}: run {run_id}, engine {launched.pid} on {launched.db}"
+        who = "the models work" if models else "the crew works"
+        text = f"{who} in {source_folder}: run {run_id}, engine {launched.pid} on {launched.db}"
         emit(ctx, "up", launched.body() | {"run_id": run_id}, [text, *reopen_commands(launched.db)])
         return DONE
     progress = ProgressLine(db, run_id, every_s=0.2 if sys.stderr.isatty() else LINE_EVERY_S, always=True)
     status = finish(ctx, db, run_id, output, progress=progress)
     if status != INTERRUPTED:
-        say(f'the crew waits for the next request: quarterdeck run "audit …" --db {quote_path(db)}')
+        if not models:
+            say(f'the crew waits for the next request: quarterdeck run "audit …" --db {quote_path(db)}')
         say(*reopen_commands(db))
     return status
 
