@@ -59,8 +59,10 @@ class SpecDialog(Dialog):
     def begin(self) -> None:
         self.generations = {agent.id: agent.generation for agent in self.agents()}
         activities = self.deck.view.counts.activities
-        if self._initial_mode is None and any(activities.of_agent(agent).kind == "stuck" for agent in self.agents()):
-            self._initial_mode = "migrate"  # what is stuck never drains
+        if self._initial_mode is None and any(
+            activities.of_agent(agent).kind in ("stuck", "silent") for agent in self.agents()
+        ):
+            self._initial_mode = "migrate"  # what says nothing may never drain
 
     @property
     def mode(self) -> str:

@@ -17,7 +17,7 @@ from engine.core.fold.swapping import STOP_REASONS
 from engine.core.queries.targets import find_agent
 from engine.core.queries.team.code import references_in_command
 from engine.core.records.records import fact
-from engine.core.state import Agent, Attempt, State, StopReason, SwapMode, Task
+from engine.core.state import Attempt, State, StopReason, SwapMode, Task
 
 __all__ = ["AttemptPreview", "SwapPreview", "plan_of", "preview", "swap_preview", "switch_event"]
 
@@ -68,16 +68,15 @@ def swap_preview(state: State, target: str, mode: str) -> SwapPreview:
     at_work = [state.tasks[task_id] for task_id in (*agent.running, *agent.parked)]
     pairs = [(task, task.attempt) for task in at_work if task.attempt is not None]
     attempts = [
-        _preview_attempt(agent, task, attempt, checked_mode)
+        _preview_attempt(task, attempt, checked_mode)
         for task, attempt in sorted(pairs, key=lambda pair: pair[1].started_ms)
     ]
-    return SwapPreview(attempts=attempts, refusals=refusals(state, agent))
+    return SwapPreview(attempts=attempts, refusals=refusals(state, agent, checked_mode))
 
 
-def _preview_attempt(agent: Agent, task: Task, attempt: Attempt, mode: SwapMode) -> AttemptPreview:
-    """Return the effect on an attempt: a swap only stops attempts of the generation that it replaces."""
-    reason = STOP_REASONS.get(mode) if attempt.generation == agent.generation else None
-    fate = _FATES.get(stronger_reason(attempt.stopping, reason), "stops")
+def _preview_attempt(task: Task, attempt: Attempt, mode: SwapMode) -> AttemptPreview:
+    """Return the effect on an attempt, also on one that an earlier swap has left to drain."""
+    fate = _FATES.get(stronger_reason(attempt.stopping, STOP_REASONS.get(mode)), "stops")
     return AttemptPreview(
         title=task.title,
         generation=attempt.generation,

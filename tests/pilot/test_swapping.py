@@ -199,7 +199,7 @@ async def test_what_would_be_refused_is_said_before_and_whole(tmp_path: Path) ->
     async with opened(tmp_path, size=(80, 24)) as hand:
         await hand.press("j", "j", "j", "j", "h")
         assert hand.problem.startswith("would be refused: scout-thorough is swapping already")
-        assert hand.problem.endswith("wait for it, cancel it, or roll back")
+        assert hand.problem.endswith("wait for it, cancel it, roll back, or swap by migrate or abort")
 
 
 async def test_a_roll_back_shows_what_the_agent_was(tmp_path: Path) -> None:

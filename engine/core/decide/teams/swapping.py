@@ -106,10 +106,18 @@ def swap_member(state: State, command: SwapAgent, agent: Agent, ctx: DecisionCon
     mode = swap_mode(command.mode)
     spec = _new_spec(state, command, agent)
     _check_expected_generation(agent, command.generation)
-    why_not = next(iter(refusals(state, agent)), None)
+    why_not = next(iter(refusals(state, agent, mode)), None)
     if why_not is not None:
         raise Refused(why_not)
+    hurried = _hurried(agent, mode, agent.generation)
+    at_work = len(agent.running) + len(agent.parked)
     if spec_hash(spec) == agent.spec and has_code(state, agent, ctx):
+        if hurried:
+            return Decided(
+                events=hurried,
+                summary=f"hurried {agent.name} to g{agent.generation} ({mode})",
+                result={"agent_id": agent.id, "generation": agent.generation, "mode": mode, "at_work": at_work},
+            )
         what = "spec" if command.model is None else "model"
         raise Refused(f"{agent.name} has this {what} already (g{agent.generation}); nothing to swap")
     due_ms = _due_ms(command, mode, ctx)
@@ -125,9 +133,9 @@ def swap_member(state: State, command: SwapAgent, agent: Agent, ctx: DecisionCon
         rollback_failures=command.rollback_failures,
         rollback_tasks=command.rollback_tasks,
     )
-    at_work = len(agent.running) + len(agent.parked)
+    hurried = _hurried(agent, mode, event.generation)
     return Decided(
-        events=[*events, event, *queue_takeovers(state, agent, event.queues)],
+        events=[*events, event, *hurried, *queue_takeovers(state, agent, event.queues)],
         summary=f"swapped {agent.name} to g{event.generation}{f', model {command.model}' * bool(command.model)}",
         result={
             "agent_id": agent.id,
@@ -152,11 +160,11 @@ def swap_mode(mode: str) -> SwapMode:
     raise Refused(f"no swap mode {mode!r}; there are {', '.join(MODES)}")
 
 
-def refusals(state: State, agent: Agent) -> list[str]:
-    """Return why an agent cannot be swapped now, in words; empty if it can."""
+def refusals(state: State, agent: Agent, mode: SwapMode) -> list[str]:
+    """Return why an agent cannot be swapped in `mode` now, in words; empty if it can."""
     if agent.removing is not None:
         return [f"{agent.name} is being removed; add an agent instead"]
-    if not agent.draining:
+    if not agent.draining or mode != "drain":
         return []
     at_work = {**agent.running, **agent.parked}
     old = [state.tasks[task_id] for task_id, generation in at_work.items() if generation != agent.generation]
@@ -164,8 +172,15 @@ def refusals(state: State, agent: Agent) -> list[str]:
     more = f" and {len(old) - MAX_NAMED_TASKS} more" if len(old) > MAX_NAMED_TASKS else ""
     return [
         f"{agent.name} is swapping already: {named}{more} still at work before g{agent.generation}; "
-        "wait for it, cancel it, or roll back"
+        "wait for it, cancel it, roll back, or swap by migrate or abort"
     ]
+
+
+def _hurried(agent: Agent, mode: SwapMode, generation: int) -> list[Event]:
+    """Stop attempts that were left to drain on earlier generations: a swap that drains nothing stops these as well."""
+    return (
+        [SwapHurried(agent_id=agent.id, generation=generation, mode=mode)] if agent.draining and mode != "drain" else []
+    )
 
 
 def _due_ms(command: SwapAgent, mode: SwapMode, ctx: DecisionContext) -> int | None:
@@ -234,7 +249,7 @@ def _rollback(state: State, command: Rollback, agent: Agent, ctx: DecisionContex
         )
     event = rollback_event(state, agent, to, mode=mode, reason="asked for")
     return Decided(
-        events=[event, *queue_takeovers(state, agent, event.queues)],
+        events=[event, *_hurried(agent, mode, event.generation), *queue_takeovers(state, agent, event.queues)],
         summary=f"rolled {agent.name} back to the spec before, as g{event.generation}{_code_note(state, agent, event)}",
         result={
             "agent_id": agent.id,
@@ -322,9 +337,9 @@ def drain_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
 def on_drain_answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
     """Let attempts of earlier generations end, or stop them."""
     agent = state.agents.get(event.subject)
-    if agent is None or event.answer != "abort" or not agent.draining:
+    if agent is None or event.answer != "abort":
         return []
-    return [SwapHurried(agent_id=agent.id, generation=agent.generation, mode="abort")]
+    return _hurried(agent, "abort", agent.generation)
 
 
 def agent_unusable(state: State, signal: AgentUnusable, ctx: DecisionContext) -> list[Event]:
