@@ -11,11 +11,14 @@ from pydantic import JsonValue
 
 from engine.core.commands import Answer, ChangeCapabilities, Reassign, Rollback, SwapAgent
 from engine.core.encoding.codec import decode_events
+from engine.core.specs.model_spec import ModelSpec
+from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec
 from engine.platform.clock import VirtualClock
 from engine.supervisor.callables import Callables
 from tests.patience import PATIENCE_S
-from tests.runtime.engines import Engine, Engines
+from tests.runtime.engines import Engine, Engines, Hurried, soon
+from tests.runtime.noting import REQUESTS
 
 pytestmark = pytest.mark.anyio
 
@@ -455,3 +458,28 @@ async def test_swaps_in_a_storm_lose_nothing_and_run_no_step_twice(engine: Engin
         assert running.state.agents["a1"].generation == 8
         assert len(await running.journal("attempt_started")) == 16
         assert len(await running.journal("attempt_migrated")) > 0
+
+
+@pytest.mark.usefixtures("noted_requests")
+async def test_an_attempt_migrates_from_a_model_that_has_gone_silent_in_the_middle_of_its_answer(
+    engine: Engines,
+) -> None:
+    clock = Hurried()
+    models = {
+        "slow": ModelSpec(replies=[{"text": "A long answer that never ends", "every_s": 3_600}]),
+        "other": ModelSpec(replies=[{"text": "The end."}]),
+    }
+    ada = AgentSpec(name="ada", agent_type="ReactAgent", model="slow")
+    async with engine(ada, clock=clock, options=SupervisorOptions(models=models)) as running:
+        run = await running.submit()
+
+        async def asked() -> bool:
+            return bool(REQUESTS)
+
+        await soon(asked)
+        await running.host.order(SwapAgent(agent="ada", model="other", mode="migrate"))
+        assert await events(running, "attempt_migrated") == []
+        clock.let_pass(400)
+
+        assert (await running.ended(run))[1] == "The end."
+        assert len(await events(running, "attempt_migrated")) == 1

@@ -10,6 +10,7 @@ from typing import TypeVar
 import anyio
 
 from engine.core import signals
+from engine.core.activities import activity_of_task, parse_live
 from engine.core.commands import Command
 from engine.core.events.attempt import StepKind
 from engine.core.records.records import JsonValue
@@ -27,8 +28,11 @@ from engine.runtimes.attempts.services import of_attempt
 from engine.runtimes.attempts.steering import AttemptSteering
 from engine.runtimes.functions.task import Task, TaskInput, with_earlier_results
 from engine.runtimes.values import copy_json, json_value, one_line, shown_input
+from engine.stream.pulses import PULSE_PREFIX, text_of
 
 T = TypeVar("T")
+SILENT_KINDS = ("silent", "stuck")
+"""Activities of an attempt that gives no sign of life."""
 
 
 class Work:
@@ -42,6 +46,8 @@ class Work:
     """Reported as ended while a thread or code of it still runs."""
     has_returned = False
     """Its code has returned, but for the `outside` part: another call on its `ctx` comes from code that kept it."""
+    on_patient_stop: Callable[[], None] | None = None
+    """Called when it is to stop at its next step, however long this one takes."""
     _stop_event: anyio.Event | None = None
 
     def __init__(self, attempt: Attempt, spec: AgentSpec, folder: Path | None) -> None:
@@ -188,6 +194,14 @@ class Work:
             self._services.signal(signals.ThreadCameBack(agent_id=effect.agent_id, task_id=effect.task_id, usage=spent))
 
     @property
+    def is_silent(self) -> bool:
+        """True if the step under way has said nothing for longer than is usual for its agent."""
+        task_id, state = self.effect.task_id, self.attempt.state
+        task = state.tasks.get(task_id)
+        live = parse_live({f"{PULSE_PREFIX}{task_id}": text_of(self.live.pulse)})
+        return task is not None and activity_of_task(state, task, live, self.attempt.now_ms()).kind in SILENT_KINDS
+
+    @property
     def fails_by_itself(self) -> bool:
         """True if an error of its code is not the result of a stop."""
         return not self.attempt.stopping or (self.patient and not self.attempt.saw_stopping)
@@ -200,6 +214,8 @@ class Work:
         """
         self.attempt.stopping = True
         self.patient = patient
+        if patient and self.on_patient_stop is not None:
+            self.on_patient_stop()
         if self._stop_event is not None and not patient:
             self._stop_event.set()
         for pending in [*self.attempt.stoppable_waits.values(), *self.slot.calls.values()]:

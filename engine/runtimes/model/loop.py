@@ -29,6 +29,8 @@ from engine.runtimes.model.turn import Turns, answer_record
 
 LOOP_TURNS = 3
 """Identical turns in a row that count as a loop."""
+SILENCE_LOOK_MS = 5_000
+"""Time between two looks at a request whose silence would end it."""
 
 
 class ModelLoop:
@@ -70,6 +72,7 @@ class ModelLoop:
         """
         self._extra_instructions = extra_instructions
         self._takes_steers = text is None
+        self._work.on_patient_stop = self._cut_silence
         if text is None:
             self._work.steering.on_steer = self._cut_short
             await self._add_earlier_messages()
@@ -168,7 +171,7 @@ class ModelLoop:
     async def _request_answer(
         self, name: str, key: str, system: Message, schemas: Sequence[ToolSchema]
     ) -> tuple[ModelAnswer, Callable[[JsonValue], StepFinished]] | None:
-        """Ask a model for the answer of a turn; None if a person's message cut the request short."""
+        """Ask a model for the answer of a turn; None if the request was cut short, by a message or for its silence."""
         with anyio.CancelScope() as scope:
             self._request_scope = scope
             try:
@@ -196,6 +199,15 @@ class ModelLoop:
         """Cancel the request under way for an urgent message; its usage still counts."""
         if now and self._request_scope is not None:
             self._request_scope.cancel()
+
+    def _cut_silence(self) -> None:
+        """Cancel the request under way once it is silent, for a model that is to be swapped may never answer."""
+        if self._request_scope is None or self._work.attempt.over:
+            return
+        if self._work.is_silent:
+            self._request_scope.cancel()
+        else:
+            self._work.attempt.call_later(SILENCE_LOOK_MS, self._cut_silence)
 
     async def _summarise(self, compaction_key: str, name: str) -> str:
         """Summarise the conversation, and return the key of the turn after that."""
