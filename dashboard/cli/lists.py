@@ -32,7 +32,6 @@ from dashboard.views.tasks import TaskRow
 from dashboard.views.words.amounts import UNKNOWN, column_money, count, duration, moment, money, percent, pluralize
 from dashboard.views.words.filters import Filter
 from dashboard.views.words.subjects import RunSubject, SupervisorSubject, TaskSubject, filter_agents
-from engine.core.activities import Activities, parse_live
 from engine.core.errors import Refused
 from engine.core.fold import fold
 from engine.core.queries.targets import find_supervisor, id_in, name_of
@@ -274,15 +273,15 @@ def runs(ctx: click.Context, *, open_only: bool, row_filter: Filter) -> None:
     """List runs, the newest last; of the finished ones the last 200."""
     with read_team(ctx) as look:
         listed: list[Run | RunSummary] = [] if open_only else [*look.state.finished]
-        activities = Activities(look.state, parse_live(look.reader.live()), look.now_ms, working=look.working)
+        counts = make_digest(look.state, working=look.working, live=look.reader.live(), now_ms=look.now_ms)
     listed = row_filter.apply(
-        [*listed, *look.state.runs.values()], lambda run: RunSubject(look.state, run, look.now_ms)
+        [*listed, *look.state.runs.values()], lambda run: RunSubject(look.state, run, counts.activities, look.now_ms)
     )
     check_filter(row_filter)
-    items = [run_item(look.state, run, activities, engine_alive=look.working) for run in listed]
+    items = [run_item(look.state, run, counts.activities, engine_alive=look.working) for run in listed]
 
     def run_table() -> TextTable:
-        rows = [RunRow(look.state, run, look.now_ms, look.working) for run in listed]
+        rows = [RunRow(look.state, run, counts, look.now_ms) for run in listed]
         begin = 'give the team a request: quarterdeck run "…"'
         none = f"no open runs; {begin}" if open_only else f"no runs yet; {begin}"
         return make_table(RUN_COLUMNS, rows, empty="no run passes the filter" if row_filter else none)

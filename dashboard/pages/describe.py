@@ -36,7 +36,7 @@ class DescribeScreen(PageScreen):
                 state, key, view.counts, view.live, history, now_ms=now_ms, activity=activity, events=events
             )
         if key in state.runs or state.summary(key) is not None:
-            return run_page(state, key, texts, now_ms=now_ms, working=view.working)
+            return run_page(state, key, view.counts, texts, now_ms=now_ms)
         if (supervisor := state.supervisors.get(key)) is not None:
             return supervisor_page(state, supervisor, view.counts, history, now_ms=now_ms, activity=view.activity)
         subject = object_of(state, key)

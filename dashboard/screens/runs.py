@@ -41,9 +41,7 @@ class RunsScreen(TableScreen):
     HEADS = HEADS
 
     def listing(self, view: ViewState) -> Listing:
-        return runs(
-            view.state, now_ms=view.now_ms, order=self.sorting.order, needle=self.finding.needle, working=view.working
-        )
+        return runs(view.state, view.counts, now_ms=view.now_ms, order=self.sorting.order, needle=self.finding.needle)
 
     def __init__(self) -> None:
         super().__init__()

@@ -56,8 +56,8 @@ NARROW = 76
 MIN_NAME_WIDTH, MAX_NAME_WIDTH = 14, 40
 EXTRA_NAME_WIDTH = 6
 """Cells that long names take from NOW beyond their share, because cut names look alike."""
-MIN_NOW_WIDTH, METER_MIN_WIDTH = 10, 62
-"""Minimum width of NOW, and the minimum width of a tree with the meter of the last minute beside it."""
+MIN_NOW_WIDTH, LANE_NOW_WIDTH, METER_MIN_WIDTH = 10, 48, 62
+"""Minimum width of NOW, and beside lanes; the minimum width of a tree with the meter of the last minute beside it."""
 NAMES_FIRST = 99
 """Share of the surplus width for names, until none is cut; that of NOW is 1."""
 LANE, WIDE_LANE = 24, 40
@@ -349,7 +349,7 @@ def _columns(
     name = min(max(widest, MIN_NAME_WIDTH), MAX_NAME_WIDTH, share + min(EXTRA_NAME_WIDTH, gives))
     least_width = {"": tag, "LAST 60 s": lane or METER}
     least_width |= {"QUEUE": max(5, 1 + len(count(waiting))), "DONE": max(5, len(count(done)))}
-    now_width = max(MIN_NOW_WIDTH, least - max(0, name - share))
+    now_width = LANE_NOW_WIDTH if lane else max(MIN_NOW_WIDTH, least - max(0, name - share))
     widths = {title: (cells, cells) for title, cells in least_width.items()}
     widths |= {"AGENT": (name, max(name, min(widest, named))), "NOW": (now_width, _MAX_NOW_WIDTH)}
     is_shown = {

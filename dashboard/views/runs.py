@@ -8,18 +8,21 @@ from rich.cells import cell_len
 from dashboard.views.drawing.plots import meter
 from dashboard.views.drawing.rows import EMPTY, Cell, Column, Listing, Order, empty_message, make_cells, visible_columns
 from dashboard.views.drawing.sorting import heads_of, orders_of
+from dashboard.views.facts.now import now_cell
 from dashboard.views.facts.run import AnyRun
 from dashboard.views.facts.run_times import largest_share
-from dashboard.views.measures.forecast import time_left, waits_for_you
+from dashboard.views.measures.digest import Digest
+from dashboard.views.measures.forecast import time_left
 from dashboard.views.measures.limits import budget_words, deadline_cell
 from dashboard.views.measures.progress import share_of
 from dashboard.views.measures.usage import USAGE_TITLES, cost_cell, cost_rank, is_metered, tokens_cell, tokens_rank
 from dashboard.views.words.amounts import count, duration, elapsed, moment, percent
 from dashboard.views.words.filters import parse_partial_filter
-from dashboard.views.words.glyphs import ASKS, run_mark
+from dashboard.views.words.glyphs import run_mark
 from dashboard.views.words.help import COST_MEANING, STATE_MEANING, TOKENS_MEANING
 from dashboard.views.words.names import value_text
 from dashboard.views.words.subjects import RunSubject
+from engine.core.activities import ActivityKind
 from engine.core.queries.money.budget import deadline_of
 from engine.core.queries.targets import id_target
 from engine.core.specs.options import DEFAULT_PRIORITY
@@ -28,6 +31,8 @@ from engine.core.state import Run, RunStatus, RunSummary, State
 _REQUEST_WIDTH, _MAX_REQUEST_WIDTH, _BAR_WIDTH = 20, 80, 10
 RunRank: TypeAlias = Callable[[AnyRun], tuple[float | str, ...]]
 _NEVER = 2**62
+_UNTROUBLED: frozenset[ActivityKind] = frozenset({"suspended", "working", "delegated", "slot"})
+"""Kinds of runs of which the number of attempts says more than the words."""
 _STATES = (
     RunStatus.FAILED,
     RunStatus.RUNNING,
@@ -44,9 +49,8 @@ class RunRow(NamedTuple):
 
     state: State
     run: AnyRun
+    counts: Digest
     now_ms: int
-    working: bool
-    """Whether an engine is at work."""
 
 
 def _took_ms(run: AnyRun) -> int:
@@ -59,12 +63,12 @@ def _total(run: AnyRun) -> int:
 
 
 def _state_cell(row: RunRow) -> Cell:
-    mark = run_mark(row.run, working=row.working)
+    mark = run_mark(row.run, row.counts.activities)
     return Cell(mark.text, mark.tone)
 
 
 def _progress_cell(row: RunRow) -> Cell:
-    share, tone = share_of(row.run), run_mark(row.run, working=row.working).tone
+    share, tone = share_of(row.run), run_mark(row.run, row.counts.activities).tone
     return Cell(percent(share), tone, spans=meter(share, _BAR_WIDTH, tone=tone))
 
 
@@ -76,10 +80,8 @@ def _tasks_cell(row: RunRow) -> Cell:
 
 def _time_left_cell(row: RunRow) -> Cell:
     state, run = row.state, row.run
-    if not isinstance(run, Run) or not row.working:
+    if not isinstance(run, Run) or not row.counts.working:
         return EMPTY
-    if waits_for_you(state, run):
-        return Cell(ASKS.text, ASKS.tone)
     left = time_left(state, run, row.now_ms)
     return Cell(left.text if left is not None else "", "strong")
 
@@ -103,19 +105,15 @@ def _time_cell(row: RunRow) -> Cell:
 
 
 def _output_cell(row: RunRow) -> Cell:
-    """Return the output of a run; what an open one waits for, or the number of its running attempts."""
+    """Return the output of a run; of an open one what holds it up, and how many of its attempts run."""
     run = row.run
     if isinstance(run, RunSummary):
         return Cell(run.error, "error") if run.error else Cell(value_text(run.output, "enter opens it"), "muted")
-    if run.held:
-        return Cell("its budget is spent: a person is asked", "attention")
-    if run.after:
-        return Cell(f"after {', '.join(run.after)}", "waiting")
-    near = budget_words(row.state, run.id)
-    at_work = f"{run.running:,} at work" if run.running and row.working else ""
-    if near is not None:
-        return Cell(", ".join(part for part in (near.text, at_work) if part), near.tone)
-    return Cell(at_work, "muted")
+    activity = row.counts.activities.of_run(run)
+    at_work = f"{run.running:,} at work" if run.running and row.counts.working else ""
+    near = Cell("") if activity.kind in _UNTROUBLED else now_cell(activity, row.now_ms, beside_state=True)
+    near = near if near.text else budget_words(row.state, run.id) or near
+    return Cell(", ".join(part for part in (near.text, at_work) if part), near.tone or "muted")
 
 
 def _error_cell(row: RunRow) -> Cell:
@@ -142,8 +140,7 @@ COLUMNS: tuple[Column[RunRow, RunRank], ...] = (
            cell=lambda row: Cell(count(row.run.failed or None, none="·"), "warn" if row.run.failed else "muted"),
            order=Order("failures", lambda run: (-run.failed,), step=2)),
     Column("LEFT", 9, right=True, drop=1, calm=True, shell_rank=0, cell=_time_left_cell,
-           meaning="how long a run may still take, from how many of its tasks ended in its time; "
-                   "⚑ asks where all that is left waits for you"),
+           meaning="how long a run may still take, from how many of its tasks ended in its time"),
     Column("TO", 12, drop=8, shell_rank=0, meaning="the supervisor that got the request", cell=_supervisor_cell,
            order=Order("team", lambda run: (run.supervisor_id,), step=7)),
     Column("STRATEGY", 11, drop=10, shell_rank=3, meaning="how the supervisor divides the request",
@@ -170,16 +167,18 @@ COLUMNS: tuple[Column[RunRow, RunRank], ...] = (
 ORDERS, HEADS = orders_of(COLUMNS, _OLDEST), heads_of(COLUMNS)
 
 
-def runs(state: State, *, now_ms: int, order: str = "newest", needle: str = "", working: bool = True) -> Listing:
-    """Return open and finished runs as rows; keys are their ids; `working` says whether an engine is at work."""
+def runs(state: State, counts: Digest, *, now_ms: int, order: str = "newest", needle: str = "") -> Listing:
+    """Return open and finished runs as rows; keys are their ids."""
     finished = {run.id: run for run in reversed(state.finished)}
     row_filter = parse_partial_filter(needle)
     every: list[AnyRun] = [*reversed(state.runs.values()), *finished.values()]
-    matching_runs = sorted(row_filter.apply(every, lambda run: RunSubject(state, run, now_ms)), key=ORDERS[order])
+    matching_runs = sorted(
+        row_filter.apply(every, lambda run: RunSubject(state, run, counts.activities, now_ms)), key=ORDERS[order]
+    )
 
     def make(key: str) -> tuple[Cell, ...]:
         run = state.runs.get(key) or finished.get(key)
-        return (Cell("gone", "muted"),) if run is None else make_cells(columns, RunRow(state, run, now_ms, working))
+        return (Cell("gone", "muted"),) if run is None else make_cells(columns, RunRow(state, run, counts, now_ms))
 
     widest = max((cell_len(run.title) for run in every), default=0)  # the rest of the width goes to OUTPUT
     oldest_ms = min((run.started_ms for run in every), default=now_ms)

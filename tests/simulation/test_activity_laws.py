@@ -83,6 +83,19 @@ def test_a_task_that_waits_does_what_its_reason_says(world: World) -> None:
 
 
 @some
+@given(worlds())
+def test_a_run_does_the_first_of_what_its_open_tasks_do(world: World) -> None:
+    state = world.state
+    activities = Activities(state, {}, world.now_ms)
+
+    for run in state.runs.values():
+        tasks = [task for task in state.tasks.values() if task.run_id == run.id and not task.ended]
+        kinds = [activities.kind_of_task(task) for task in tasks if task.kind != "group"]
+        if kinds:
+            assert activities.of_run(run).kind == min(kinds, key=ACTIVITY_KINDS.index)
+
+
+@some
 @given(st.data())
 def test_without_an_engine_all_open_work_is_suspended(data: st.DataObject) -> None:
     world = data.draw(worlds())

@@ -46,7 +46,7 @@ def listings(state: State, needle: str, now_ms: int) -> list[Listing]:
         network(state, counts, {}, now_ms=now_ms, folding=Folding(1_000), needle=needle),
         *(agents(state, counts, {}, now_ms=now_ms, order=order, needle=needle) for order in AGENT_ORDERS),
         *(tasks(state, counts, {}, now_ms=now_ms, order=order, needle=needle) for order in TASK_ORDERS),
-        runs(state, now_ms=now_ms, needle=needle),
+        runs(state, counts, now_ms=now_ms, needle=needle),
     ]
 
 
@@ -61,7 +61,7 @@ def pages(state: State, now_ms: int) -> None:
     for task_id in [*state.tasks, "t999"]:
         task_page(state, task_id, counts, {}, JournalTexts(), (), now_ms=now_ms)
     for run_id in [*state.runs, *(run.id for run in state.finished), "r999"]:
-        run_page(state, run_id, JournalTexts(), now_ms=now_ms)
+        run_page(state, run_id, counts, JournalTexts(), now_ms=now_ms)
 
 
 @some
@@ -140,7 +140,7 @@ def test_a_row_of_what_is_gone_can_still_be_drawn(world: World) -> None:
     makers: list[Callable[[State], Listing]] = [
         lambda state: agents(state, make_digest(state), {}, now_ms=0),
         lambda state: tasks(state, make_digest(state), {}, now_ms=0),
-        lambda state: runs(state, now_ms=0),
+        lambda state: runs(state, make_digest(state), now_ms=0),
     ]
 
     for maker in makers:

@@ -32,7 +32,7 @@ def test_what_came_later_is_not_called_gone_in_the_past() -> None:
     facts = run_lines(past, run_id, [], make_digest(past), width=80, now_ms=past.at_ms)
     told: list[Any] = [
         agent_page(past, bob, make_digest(past), {}, [], now_ms=past.at_ms)[0].text,
-        run_page(past, run_id, JournalTexts(), now_ms=past.at_ms)[0].text,
+        run_page(past, run_id, make_digest(past), JournalTexts(), now_ms=past.at_ms)[0].text,
         facts[0].spans[0].text,
     ]
 

@@ -205,13 +205,12 @@ def test_every_place_shows_what_is_known_of_a_task_in_the_same_words(title: str)
 
 def test_every_place_shows_what_is_known_of_a_run_in_the_same_words() -> None:
     work = trouble()
+    counts = make_digest(work.state)
     runs: list[Run | RunSummary] = [*work.state.runs.values(), *work.state.finished]
     for run in runs:
-        facts = run_facts(work.state, run, now_ms=NOW_MS)
-        page = "\n".join(
-            map(text_of, run_lines(work.state, run.id, (), make_digest(work.state), width=1_000, now_ms=NOW_MS))
-        )
-        words = "\n".join(cell.text for cell in run_page(work.state, run.id, JournalTexts(), now_ms=NOW_MS))
+        facts = run_facts(work.state, run, counts, now_ms=NOW_MS)
+        page = "\n".join(map(text_of, run_lines(work.state, run.id, (), counts, width=1_000, now_ms=NOW_MS)))
+        words = "\n".join(cell.text for cell in run_page(work.state, run.id, counts, JournalTexts(), now_ms=NOW_MS))
 
         assert [fact.label for fact in facts if fact.text not in words] == []
         assert [fact.label for fact in facts if fact.group not in ("spent", "defaults") and fact.text not in page] == []

@@ -48,7 +48,7 @@ def test_the_pages_say_it() -> None:
     state, counts, now_ms = world.state, make_digest(world.state), world.now_ms
 
     pages = [
-        run_page(state, run_id, JournalTexts(), now_ms=now_ms),
+        run_page(state, run_id, counts, JournalTexts(), now_ms=now_ms),
         task_page(state, task_of(world, "ada").id, counts, {}, JournalTexts(), (), now_ms=now_ms),
         agent_page(state, member(world, "ada").id, counts, {}, (), now_ms=now_ms),
     ]

@@ -78,13 +78,13 @@ def test_priority_and_deadline_of_runs_take_no_room_from_the_request_where_no_ru
     submitted(work)
 
     def titles() -> list[str]:
-        return [column.title for column in runs(work.state, now_ms=NOW_MS).columns]
+        return [column.title for column in runs(work.state, make_digest(work.state), now_ms=NOW_MS).columns]
 
     assert not {"PRI", "DUE"} & {*titles()}
     work.order(SetPriority(target="r1", priority=2))
     work.order(SetDeadline(target="r1", deadline_s=60))
     assert titles().index("DUE") == titles().index("PRI") + 1
-    listing = runs(work.state, now_ms=NOW_MS)
+    listing = runs(work.state, make_digest(work.state), now_ms=NOW_MS)
     cells = dict(zip(titles(), listing.make("r1"), strict=True))
     assert (cells["PRI"].text, cells["DUE"].text != "") == ("2", True)
 
@@ -202,12 +202,15 @@ def test_filters_find_tasks_of_runs_that_are_over(needle: str, many: int) -> Non
 def test_every_order_of_runs_has_all_of_them(order: str) -> None:
     state = trouble().state
 
-    assert set(runs(state, now_ms=NOW_MS, order=order).keys) == {*state.runs, *(run.id for run in state.finished)}
+    assert set(runs(state, make_digest(state), now_ms=NOW_MS, order=order).keys) == {
+        *state.runs,
+        *(run.id for run in state.finished),
+    }
 
 
 def test_a_run_says_its_id_how_far_it_is_and_what_it_cost() -> None:
     state = trouble().state
-    listing = runs(state, now_ms=NOW_MS, order="cost")
+    listing = runs(state, make_digest(state), now_ms=NOW_MS, order="cost")
     row = dict(zip((column.title for column in listing.columns), listing.make(listing.keys[0]), strict=True))
 
     assert (row["ID"].text, row["PROGRESS"].text, row["TASKS"].text, row["COST"].text) == ("r1", "6%", "1/16", "0.3100")
@@ -290,7 +293,7 @@ def test_of_a_run_that_failed_before_it_began_nothing_was_done() -> None:
     first = submitted(world, "first")
     after = submitted(world, "after it", after=[first])
     world.fail(attempt(world, "ada"))
-    listing = runs(world.state, now_ms=NOW_MS)
+    listing = runs(world.state, make_digest(world.state), now_ms=NOW_MS)
     place = [column.title for column in listing.columns].index("PROGRESS")
 
     assert [run.tasks for run in world.state.finished if run.id == after] == [0]

@@ -8,7 +8,7 @@ from dashboard.views.drawing.lines import Line, cell_width
 from dashboard.views.facts.run_page import run_lines
 from dashboard.views.facts.run_work import at_work_lines, take_census, waiting_lines
 from dashboard.views.measures.digest import make_digest
-from dashboard.views.measures.forecast import Range, may_grow, time_left, waits_for_you
+from dashboard.views.measures.forecast import Range, may_grow, time_left
 from dashboard.views.runs import runs
 from dashboard.views.tasks import tasks
 from engine.core.commands import Cancel
@@ -67,9 +67,9 @@ def test_while_a_person_is_asked_about_some_tasks_nothing_is_said_of_the_end() -
             work.state, "r1", take_census(work.state, run).stages, make_digest(work.state), width=120, now_ms=NOW_MS
         )
     )
-    assert facts[1].endswith("waits for you")
+    assert "⚑ asks" in facts[0]
     assert "⚑ ada" in facts[2]
-    assert "⚑ asks" in [cell.text for cell in runs(work.state, now_ms=NOW_MS).cells(0)]
+    assert "⚑ asks" in [cell.text for cell in runs(work.state, make_digest(work.state), now_ms=NOW_MS).cells(0)]
 
 
 def test_a_range_whose_end_is_more_than_three_times_its_beginning_is_of_no_use() -> None:
@@ -133,12 +133,14 @@ def test_a_run_says_everywhere_that_it_waits_for_others_or_is_being_stopped() ->
         text(run_lines(world.state, one, (), make_digest(world.state), width=120, now_ms=world.now_ms))[0]
         for one in ("r1", "r2")
     ]
-    rows = runs(world.state, now_ms=world.now_ms)
+    rows = runs(world.state, make_digest(world.state), now_ms=world.now_ms)
 
-    for key, head, word in zip(("r1", "r2"), heads, ("◐ stopping", "◌ waiting"), strict=True):
+    for key, head, word in zip(("r1", "r2"), heads, ("◐ stopping", "◌ queued"), strict=True):
         assert word in head
         assert word in [cell.text for cell in rows.make(key)]
-        assert list(runs(world.state, now_ms=world.now_ms, needle=f"status:{word[2:]}").keys) == [key]
+        assert list(
+            runs(world.state, make_digest(world.state), now_ms=world.now_ms, needle=f"status:{word[2:]}").keys
+        ) == [key]
 
 
 def test_tables_give_the_date_of_what_began_on_another_day() -> None:
@@ -148,7 +150,7 @@ def test_tables_give_the_date_of_what_began_on_another_day() -> None:
 
     for now_ms, form in ((world.now_ms, r"\d\d:\d\d:\d\d"), (tomorrow_ms, r"\d{4}-\d\d-\d\d \d\d:\d\d")):
         work = tasks(world.state, make_digest(world.state), {}, now_ms=now_ms)
-        for found, heading in ((runs(world.state, now_ms=now_ms), "AT"), (work, "SINCE")):
+        for found, heading in ((runs(world.state, make_digest(world.state), now_ms=now_ms), "AT"), (work, "SINCE")):
             place = [column.title for column in found.columns].index(heading)
             said = found.make(found.keys[0])[place].text
             assert re.fullmatch(form, said)
@@ -166,8 +168,6 @@ def test_a_run_that_is_held_has_no_forecast() -> None:
         setattr(held, field, True)
         chief.exhausted = "tokens" if held is chief and field == "held" else None  # type: ignore[misc]
         assert time_left(world.state, run, NOW_MS) is None
-        run.running = 0  # type: ignore[misc]
-        assert waits_for_you(world.state, run) is (field == "held")
         setattr(held, field, False)
 
 
@@ -177,4 +177,6 @@ def test_an_output_of_several_lines_is_one_line_in_the_table() -> None:
     world.succeed(attempt(world, "ada"), "# Report\n\nall\tis well\n")
     world.settle()
 
-    assert "# Report all is well" in [cell.text for cell in runs(world.state, now_ms=world.now_ms).make("r1")]
+    assert "# Report all is well" in [
+        cell.text for cell in runs(world.state, make_digest(world.state), now_ms=world.now_ms).make("r1")
+    ]

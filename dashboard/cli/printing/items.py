@@ -83,7 +83,7 @@ def run_item(state: State, run: Run | RunSummary, activities: Activities, *, eng
         "id": run.id,
         "request": run.title,
         "status": (run.status if engine_alive or not is_open else RunStatus.SUSPENDED).value,
-        "activity": activity_item(activities.of_task(state.tasks[run.root_id])) if isinstance(run, Run) else None,
+        "activity": activity_item(activities.of_run(run)) if isinstance(run, Run) else None,
         "strategy": run.strategy or None,
         "tasks_total": run.total if isinstance(run, Run) else run.tasks,
         "tasks_done": run.done,

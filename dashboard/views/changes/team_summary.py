@@ -42,7 +42,7 @@ def team_summary(state: State, *, working: bool = False) -> list[Line]:
     runs = [*islice(reversed(state.runs.values()), MAX_RUNS)]
     ended = [f"{run.ended:,}/{run.total:,} ended" for run in runs]
     for run, figure in zip(runs, ended, strict=True):
-        mark = run_mark(run, working=working)
+        mark = run_mark(run, activities)
         failed = [Span(f"{run.failed:,} failed  ", "warn")] if run.failed else []
         left = [Span(f"   {mark.glyph} ", mark.tone), Span(f"{run.id:<4} ", "muted")]
         figures = [

@@ -61,8 +61,9 @@ def _without_state(words: str) -> str:
     """Return words beside a column that has the state: it says already that the agent waits, or is held."""
     for start, brief in (("waits for ", "for "), ("held by ", ""), ("held: ", ""), ("asks: ", "")):
         if words.startswith(start):
-            return brief + words.removeprefix(start)
-    return words
+            words = brief + words.removeprefix(start)
+            break
+    return words.replace(", a person is asked", "")
 
 
 def _time_of(activity: CurrentActivity, now_ms: int) -> str:

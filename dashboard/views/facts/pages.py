@@ -141,13 +141,13 @@ def task_page(
     return [*cells, *done, BLANK, Cell("EVENTS", "muted"), *_history(history)]
 
 
-def run_page(state: State, run_id: str, texts: JournalTexts, *, now_ms: int, working: bool = True) -> list[Cell]:
+def run_page(state: State, run_id: str, counts: Digest, texts: JournalTexts, *, now_ms: int) -> list[Cell]:
     """Return the page of a run: its request and its result."""
     summary, run = state.summary(run_id), state.runs.get(run_id)
     record = run or summary
     if record is None:
         return [Cell(absence(state, run_id), "muted")]
-    facts = run_facts(state, record, now_ms=now_ms, working=working)
+    facts = run_facts(state, record, counts, now_ms=now_ms)
     cells = [
         labelled_cell("run", record.id, "strong"),
         *to_cells(in_groups(facts, "head", "strategy", "progress")),
@@ -157,7 +157,7 @@ def run_page(state: State, run_id: str, texts: JournalTexts, *, now_ms: int, wor
     output = texts.of(summary.output) if summary is not None else ""
     cells += _text("OUTPUT", output) + _text("REQUEST", texts.of(record.request))
     if run is not None:
-        status = "still at work" if working else "goes on with the next engine"
+        status = "still at work" if counts.working else "goes on with the next engine"
         cells += [*_plan(state, run), BLANK, Cell(f"{status}; its output will appear here", "faint")]
     return cells
 

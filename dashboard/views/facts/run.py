@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from dashboard.views.drawing.facts import Fact
-from dashboard.views.measures.forecast import may_grow, time_left, waits_for_you
+from dashboard.views.measures.digest import Digest
+from dashboard.views.measures.forecast import may_grow, time_left
 from dashboard.views.measures.limits import limit_facts
 from dashboard.views.measures.progress import format_share, share_of
 from dashboard.views.words.amounts import cost_text, count, describe_usage, duration, elapsed, is_known, moment
@@ -16,20 +17,16 @@ AnyRun: TypeAlias = Run | RunSummary
 """An open run, or a finished one."""
 
 
-def run_facts(state: State, run: AnyRun, *, now_ms: int, working: bool = True) -> list[Fact]:
-    """Return all that is known of a run, in groups, each in the order of its importance.
-
-    Args:
-        working: Whether an engine is at work.
-    """
-    facts = [*_head(state, run, now_ms, working), *_figures(state, run, now_ms, working)]
+def run_facts(state: State, run: AnyRun, counts: Digest, *, now_ms: int) -> list[Fact]:
+    """Return all that is known of a run, in groups, each in the order of its importance."""
+    facts = [*_head(state, run, counts, now_ms), *_figures(state, run, now_ms, counts.working)]
     if isinstance(run, Run):
         return [*facts, *_terms(state, run), *limit_facts(state, run.id, now_ms=now_ms)]
     return [*facts, Fact("error", run.error, "error", "alerts")] if run.error is not None else facts
 
 
-def _head(state: State, run: AnyRun, now_ms: int, working: bool) -> Iterator[Fact]:
-    mark, supervisor = run_mark(run, working=working), state.supervisors.get(run.supervisor_id)
+def _head(state: State, run: AnyRun, counts: Digest, now_ms: int) -> Iterator[Fact]:
+    mark, supervisor = run_mark(run, counts.activities), state.supervisors.get(run.supervisor_id)
     yield Fact("state", mark.text, mark.tone, "head")
     took = duration(run.ended_ms - run.started_ms) if isinstance(run, RunSummary) else elapsed(now_ms - run.started_ms)
     if took:
@@ -53,8 +50,6 @@ def _figures(state: State, run: AnyRun, now_ms: int, working: bool) -> Iterator[
         yield Fact("spent", describe_usage(run.usage), group="spent")
     if isinstance(run, RunSummary):
         yield Fact("longest", duration(run.longest_ms), "muted", "figures", rank=3)
-    elif working and waits_for_you(state, run):
-        yield Fact("waits", "for you", "attention", "figures")
     elif working and (left := time_left(state, run, now_ms)) is not None:
         yield Fact("to go", left.text, "strong", "figures")
 

@@ -40,7 +40,7 @@ def run_lines(
     run = state.runs.get(run_id) or state.summary(run_id)
     if run is None:
         return [Line((Span(f" {run_id}  {absence(state, run_id)}", "muted"),))]
-    facts = run_facts(state, run, now_ms=now_ms, working=counts.working)
+    facts = run_facts(state, run, counts, now_ms=now_ms)
     alerts = to_lines(in_groups(facts, "alerts", "terms", "limits"), width - 1)
     return [
         _head(facts, run, width),

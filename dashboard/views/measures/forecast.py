@@ -64,14 +64,6 @@ def asked_task_ids(state: State, run: Run) -> set[str]:
     return {escalation.subject for escalation in state.escalations.values() if escalation.run_id == run.id}
 
 
-def waits_for_you(state: State, run: Run) -> bool:
-    """Return whether all open tasks of a run wait for answers, also about a spent budget above it."""
-    if not run.running and (run.held or any(supervisor.held for supervisor in _supervisors_over(state, run))):
-        return True
-    left = run.total - run.ended
-    return 0 < left <= len(state.escalations) and left <= len(asked_task_ids(state, run))
-
-
 def _supervisors_over(state: State, run: Run) -> Iterator[Supervisor]:
     """Yield the supervisors whose pause, error or spent budget stops a whole run."""
     supervisor = state.supervisors.get(run.supervisor_id)

@@ -124,15 +124,12 @@ ASKS = ACTIVITY["person"]
 _STOPPING = Mark("◐", "stopping", "draining")
 
 
-def run_mark(run: Run | RunSummary, *, working: bool) -> Mark:
-    """Return the mark of a run; an open one is suspended without an engine, and waits for the runs that it follows."""
+def run_mark(run: Run | RunSummary, activities: Activities) -> Mark:
+    """Return the mark of a run: what its tasks do, or how it ended."""
     if isinstance(run, RunSummary):
         return RUN[run.status]
-    if not working:
-        return RUN[RunStatus.SUSPENDED]
-    if run.cancelling:
-        return _STOPPING
-    return TASK[TaskStatus.WAITING] if run.after and run.status is RunStatus.RUNNING else RUN[run.status]
+    mark = ACTIVITY[activities.of_run(run).kind]
+    return _STOPPING if run.cancelling and mark is not ACTIVITY["suspended"] else mark
 
 
 def task_mark(task: Task, activities: Activities) -> Mark:

@@ -277,6 +277,11 @@ class EndedTaskSubject(_TextSubject[EndedTask]):
 class RunSubject(_TextSubject[Run | RunSummary]):
     """A run, open or finished."""
 
+    def __init__(self, state: State, run: Run | RunSummary, activities: Activities, now_ms: int) -> None:
+        """Store a run, and what it does."""
+        super().__init__(state, run, now_ms)
+        self._activities = activities
+
     def parts(self) -> tuple[str, ...]:
         run = self._entity
         error = run.error if isinstance(run, RunSummary) else run.cancelled_for or run.exceeded
@@ -294,7 +299,7 @@ class RunSubject(_TextSubject[Run | RunSummary]):
             case "kind":
                 return [Value(run.strategy)]
             case "status":
-                return [Value(run.status.value), Value(run_mark(run, working=True).word)]
+                return [Value(run.status.value), Value(run_mark(run, self._activities).word)]
             case "task":
                 return (Value(task.title, task.id) for task in tasks)
             case "agent":

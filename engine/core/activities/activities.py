@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from engine.core.activities.kinds import RANKS, ActivityKind, CurrentActivity, first_of
 from engine.core.activities.live import Live
-from engine.core.activities.tasks import TaskActivities
+from engine.core.activities.tasks import TaskActivities, unlike_tasks
 from engine.core.activities.words import MAX_REASON, one_line
 from engine.core.queries.team.able import why_away
 from engine.core.queries.team.tree import lineage_of
@@ -16,7 +16,7 @@ from engine.core.queries.work.critical_path import OpenStep
 from engine.core.records.records import copy_with
 from engine.core.records.values import pluralize
 from engine.core.scheduler.waiting import describe_stuck_slots
-from engine.core.state import Agent, State, Supervisor, Task, timer_id
+from engine.core.state import Agent, Run, State, Supervisor, Task, timer_id
 
 
 class Activities:
@@ -34,6 +34,7 @@ class Activities:
         self._working = working
         self._tasks = TaskActivities(state, live, now_ms, working=working)
         self._agents: dict[str, CurrentActivity] = {}
+        self._runs: dict[str, CurrentActivity] = {}
         self._waiting: dict[str, list[Task]] | None = None
         self._team_obstacles: dict[str, CurrentActivity | None] = {}
 
@@ -70,6 +71,13 @@ class Activities:
         """Return the kind of `of_task`; faster for tasks that wait in a queue."""
         return self._tasks.kind_of(task)
 
+    def of_run(self, run: Run) -> CurrentActivity:
+        """Return the first activity of the open tasks of a run, after the name of its agent or task."""
+        activity = self._runs.get(run.id)
+        if activity is None:
+            activity = self._runs[run.id] = self._find_of_run(run)
+        return activity
+
     def of_agent(self, agent: Agent) -> CurrentActivity:
         """Return what an agent does."""
         activity = self._agents.get(agent.id)
@@ -94,6 +102,20 @@ class Activities:
                 first = copy_with(activity, words=one_line(f"{member_name}: {activity.words}".removesuffix(": ")))
         assert first is not None
         return first
+
+    def _find_of_run(self, run: Run) -> CurrentActivity:
+        state = self._state
+        if not self._working or run.suspended:
+            return self._tasks.of_task(state.tasks[run.root_id])
+        open_tasks = [task for task_id in run.tasks if (task := state.tasks[task_id]).kind != "group"]
+        first: CurrentActivity | None = None
+        for task in unlike_tasks(state, open_tasks):
+            activity = self._tasks.of_one_of_many(task)
+            if first_of(first, activity) is activity:
+                agent = state.agents.get(task.agent_id or "")
+                name = task.title if agent is None else agent.name
+                first = copy_with(activity, words=one_line(f"{name}: {activity.words}".removesuffix(": ")))
+        return first or self._tasks.of_task(state.tasks[run.root_id])
 
     def _find(self, agent: Agent) -> CurrentActivity:
         attempts = [*agent.running, *agent.parked]

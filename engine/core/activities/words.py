@@ -1,5 +1,7 @@
 """What an attempt does this second, in words for a narrow column: the important word first."""
 
+import re
+
 from engine.core.activities.live import Live, LiveCall
 from engine.core.records.records import JsonValue
 from engine.core.records.values import as_text
@@ -9,6 +11,7 @@ MAX_WORDS = 120
 """Characters of the words of an activity; views cut them further."""
 MAX_REASON = 500
 """Characters of a reason that says what to do, so that lists in a shell keep it whole."""
+_SENTENCE_END = re.compile(r"(?<=[.!?:;]) +")
 _STOPS: dict[StopReason, str] = {
     "cancel": "stops: it is cancelled",
     "requeue": "stops: another takes its task",
@@ -46,18 +49,21 @@ def _describe_live(live: Live) -> str:
     step = live.steps[-1] if live.steps else None
     if step is not None and step.what == "compact":
         return "shortens its conversation"
-    if step is not None and step.what == "model":
-        if live.output:
-            return f"writes {len(live.output):,} character{'s' * (len(live.output) > 1)}"
+    is_asking = step is not None and step.what == "model"
+    if live.output or (live.thought and not is_asking):
+        return _last_sentence(live.output or live.thought)
+    if step is None:
+        return ""
+    if is_asking:
         return "thinks" if live.thought else f"asks its model, {step.name.replace(':', ' ')}"
-    if live.output or live.thought:
-        return _last_line(live.output or live.thought)
-    return "" if step is None else f"runs {step.name}"
+    return f"runs {step.name}"
 
 
-def _last_line(text: str) -> str:
-    lines = [line for line in text[-4 * MAX_WORDS :].splitlines() if line.strip()]
-    return lines[-1].strip() if lines else ""
+def _last_sentence(text: str) -> str:
+    """Return the sentence that is being written: its beginning stays in sight, so that the words do not run."""
+    lines = text[-4 * MAX_WORDS :].split("\n")
+    line = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return _SENTENCE_END.split(line)[-1]
 
 
 def describe_call(call: LiveCall) -> str:
