@@ -74,7 +74,8 @@ def _read_related(path: Path, entry: Entry, names: Names) -> RelatedEvents:
             caused = reader.records(entry.seq - before - 1, min(before + 1 + after, MAX_RELATED))
             caused = [record for record in caused if record.seq != entry.seq]
             later = reader.records(entry.seq + after, MAX_RELATED)
-            return RelatedEvents(entries_of(reader, caused, names), entries_of(reader, later, names))
+            earlier = reader.records_before(entry.seq - before, MAX_RELATED)
+            return RelatedEvents(*(entries_of(reader, records, names) for records in (caused, later, earlier)))
     except (StoreError, CoreError):
         return RelatedEvents()
 

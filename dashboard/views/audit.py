@@ -113,6 +113,8 @@ class RelatedEvents(NamedTuple):
     caused: Sequence[Entry] = ()
     """Events of the same step as the command."""
     later: Sequence[Entry] = ()
+    earlier: Sequence[Entry] = ()
+    """Events before those of the step, which its sender knew, the oldest first."""
 
 
 def describe_change(
@@ -151,13 +153,17 @@ def describe_change(
     lines = [*labelled_paragraphs([Cell(command_text, "strong")], width), *labelled_paragraphs(cells, width)]
     lines.append(hairline("EVENTS WITH IT", width))
     # In the past, hide events after the moment shown, which may include events of the command itself.
-    caused, later = ([entry for entry in each if entry.seq <= state.seq] for each in beside or RelatedEvents())
+    related = beside or RelatedEvents()
+    caused, later = ([entry for entry in each if entry.seq <= state.seq] for each in (related.caused, related.later))
     if not caused:
         lines.append(Line((Span(" reading …" if beside is None else " none", "faint"),)))
     lines += _event_lines(caused, names, width, height - len(lines))
     if later and height - len(lines) > 1:
         lines.append(hairline("WHAT CAME NEXT", width, right=fill_keys("<events:6> has all events")))
         lines += _event_lines(later, names, width, height - len(lines))
+    if related.earlier and (left := height - len(lines) - 1) > 0:
+        lines.append(hairline("WHAT CAME BEFORE", width))
+        lines += _event_lines(related.earlier[-left:], names, width, left)
     does = "Y copies its line · " if line_of(entry)[0] else ""
     return RowDetails("COMMAND", lines, f"{does}enter opens it")
 

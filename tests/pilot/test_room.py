@@ -19,6 +19,8 @@ CUT = re.compile(r"(\S[^│]{0,11}\S)…(?:\s|$)")
 MAX_BLANK = 0.4
 """Largest share of blank lines below the last text, where text is cut."""
 WORLDS: dict[str, Callable[[], World]] = {"talking": lambda: talking()[0], "trouble": trouble, "audit": audit}
+PLACES = ("costs", "audit", "teams", "engines", "log")
+"""Screens that are opened by their name."""
 INBOX = "8"
 """Its pane is about one question, whose whole text it has; other questions may be cut."""
 SCREENS = {key: (key,) for key in "1234567890" if key != INBOX} | {
@@ -26,6 +28,7 @@ SCREENS = {key: (key,) for key in "1234567890" if key != INBOX} | {
     "agent": ("0", "enter"),
     "task": ("5", "enter"),
     "run": ("7", "enter"),
+    **{place: (":", *place, "enter") for place in PLACES},
 }
 
 
@@ -59,6 +62,7 @@ async def test_room_below_the_last_text_is_used_before_text_is_cut(
     async with opened(tmp_path, work=WORLDS[world](), size=size) as hand:
         for name, keys in SCREENS.items():
             await hand.press(*keys)
+            assert name not in PLACES or hand.place == name
             body = body_of(hand)
             share = blank_share(body)
             cut = cut_texts(body)
