@@ -20,6 +20,7 @@ from dashboard.views.measures.digest import make_digest
 from dashboard.views.words.amounts import duration
 from dashboard.views.words.names import JournalTexts, Names
 from engine.core.activities import CurrentActivity
+from engine.core.records.records import copy_with
 from engine.core.state import Task
 from tests.pilot.scene import NOW_MS, audit
 from tests.pilot.talking import HOSTILE, talking
@@ -66,6 +67,18 @@ def test_a_folded_step_takes_one_line_and_an_unfolded_one_has_all_of_it_cleaned(
     assert "tides.org/spring" in shown
     assert "\\u001b" in shown or "\\x1b" in shown
     assert "\x1b" not in shown
+
+
+def test_of_an_address_that_is_too_long_the_end_stands_which_tells_calls_apart() -> None:
+    work, _ = talking()
+    first = steps_among(entries(work), task_of(work, "scout").id)[0]
+    url = "https://wiki.example.org/a/long/way/down/crawl/19"
+    fetched = copy_with(first.event, what="tool", name="tool:fetch_page", input={"url": url}, output="a page")
+
+    (line,) = text(step_lines([first._replace(event=fetched)], 60, unfolded=set()))
+
+    assert "fetch_page …/" in line
+    assert "crawl/19" in line
 
 
 def test_of_an_ended_run_the_prompt_says_that_what_its_conversation_held_before_is_missing() -> None:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
-from dashboard.views.drawing.lines import BLANK, Line, Span, cell_width, cut, spread
+from dashboard.views.drawing.lines import BLANK, Line, Span, cell_width, cut, cut_path, spread
 from dashboard.views.drawing.prose import paragraph, prose
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.steps import EMPTY_INPUTS, calls_in, calls_of
@@ -61,8 +61,9 @@ def _row(number: int, entry: Entry, width: int) -> Line:
     arguments = "" if event.input in EMPTY_INPUTS else as_text(_unwrap(event.input))
     came = preview(_summary(event.output), max(8, width // 3)) if event.output is not None else ""
     right = (Span(f" → {came}" if came else ""), Span(f"{duration(event.duration_ms, max_width=9):>9}", "faint"))
-    room = max(4, width - cell_width(right) - 6 - len(name))
-    left = _step_spans(number, glyph, tone, name, "tool bold" if event.what == "tool" else "", cut(arguments, room))
+    room = max(4, width - cell_width(right) - 7 - len(name))
+    name_tone = "tool bold" if event.what == "tool" else ""
+    left = _step_spans(number, glyph, tone, name, name_tone, cut_path(arguments, room))
     return spread(left, right, width, key=str(entry.seq))
 
 
