@@ -12,7 +12,7 @@ from dashboard.views.facts.pages import agent_page, run_page, supervisor_page, t
 from dashboard.views.facts.run import run_facts
 from dashboard.views.facts.run_page import run_lines
 from dashboard.views.facts.supervisor import supervisor_facts
-from dashboard.views.facts.supervisor_pane import supervisor_pane, supervisor_side
+from dashboard.views.facts.supervisor_pane import supervisor_pane, supervisor_side, words_section
 from dashboard.views.facts.task import task_facts
 from dashboard.views.facts.task_page import task_lines
 from dashboard.views.graph.details import node_details
@@ -24,6 +24,7 @@ from dashboard.views.measures.progress import Progress
 from dashboard.views.words.names import JournalTexts, Names
 from engine.core.state import Agent, Probation, Run, RunSummary, Task
 from tests.pilot.scene import NOW_MS
+from tests.pilot.talking import talking
 from tests.pilot.trouble import trouble
 from tests.world import World
 
@@ -214,3 +215,14 @@ def test_every_place_shows_what_is_known_of_a_run_in_the_same_words() -> None:
 
         assert [fact.label for fact in facts if fact.text not in words] == []
         assert [fact.label for fact in facts if fact.group not in ("spent", "defaults") and fact.text not in page] == []
+
+
+def test_where_each_agent_has_one_line_a_call_begins_with_the_name_of_its_tool() -> None:
+    work, live = talking()
+    counts = make_digest(work.state, live=live, now_ms=NOW_MS)
+    data = PaneData(work.state, counts, live, Names(), Activity(), NOW_MS)
+    team = next(iter(work.state.supervisors.values()))
+
+    (section,) = words_section(data, team, 34, 5)
+
+    assert any(text_of(line).split()[:2] == ["seeker", "search"] for line in section.lines)

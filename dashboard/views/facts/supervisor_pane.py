@@ -99,12 +99,14 @@ def words_section(data: PaneData, supervisor: Supervisor, room: int, height: int
     agents = agents[:height]
     name_width = max(1, min(16, room // 3, max(cell_len(agent.name) for agent in agents)))
     each, lines = min(MAX_WORDS_LINES, height // len(agents)), list[Line]()
+    width = room - name_width - 1
     for agent in agents:
-        texts = (words_now(data.live, task_id) for task_id in (*agent.running, *agent.parked))
-        text = " ".join(text for text in texts if text) or now_of_agent(agent, data.counts, data.now_ms).text
-        for at, piece in enumerate(wrap_end(text, room - name_width - 1, each) or [""]):
+        texts = (words_now(data.live, task_id) for task_id in (*agent.running, *agent.parked) if each > 1)
+        text = " ".join(text for text in texts if text)
+        now = now_of_agent(agent, data.counts, data.now_ms, width=width if each == 1 else None).text
+        for at, piece in enumerate(wrap_end(text or now, width, each) or [""]):
             name = [Span("" if at else cut_name(agent.name, name_width), "muted")]
-            lines.append(join_columns([(name, name_width), ([Span(piece)], room - name_width - 1)], key=agent.id))
+            lines.append(join_columns([(name, name_width), ([Span(piece)], width)], key=agent.id))
     return [Section("NOW", lines)]
 
 
