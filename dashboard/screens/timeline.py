@@ -14,7 +14,7 @@ from dashboard.views.drawing.rows import Cell, Column
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.now import silent_since_ms
 from dashboard.views.timeline import Lanes, Timeline, TimelineView, draw_timeline
-from dashboard.views.timeline.lanes import ENDS, KINDS
+from dashboard.views.timeline.lanes import ENDS, KINDS, STEP_KINDS
 from dashboard.views.timeline.moment import moment_lines
 from dashboard.views.timeline.rows import LaneRow, rows_of
 from dashboard.views.view_state import ViewState
@@ -160,7 +160,7 @@ class TimelineScreen(BoardScreen):
             lane=self._lane,
             unfolded=self._unfolded,
             busy_of=view.counts.busy_of,
-            silent_since=_silent_since(view, lanes),
+            open_steps=_open_steps(view, lanes),
             titles=_titles(view, lanes),
             shown_until=None if past_ms is None else lanes.position_at(past_ms),
         )
@@ -399,10 +399,19 @@ def _lane_text(drawing: Timeline) -> str:
     return "".join(span.text for span in line.spans)[drawing.left :]
 
 
-def _silent_since(view: ViewState, lanes: Lanes) -> dict[str, int]:
-    """Return from which positions on agents have been silent."""
-    since_ms = {agent.id: silent_since_ms(agent, view.counts) for agent in silent_agents(view.state, view.counts)}
-    return {agent_id: lanes.position_at(at_ms) for agent_id, at_ms in since_ms.items() if at_ms is not None}
+def _open_steps(view: ViewState, lanes: Lanes) -> dict[str, list[tuple[int, str]]]:
+    """Return from which position on agents are at which kind of step, and from which on they are silent."""
+    open_steps: dict[str, list[tuple[int, str]]] = {}
+    for task_id in lanes.open_task_ids:
+        task = view.state.tasks.get(task_id)
+        steps = None if task is None else view.counts.activities.open_steps(task)
+        if task is not None and task.agent_id is not None and steps:
+            kinds = [(lanes.position_at(step.since_ms), STEP_KINDS.get(step.what, "code")) for step in steps]
+            open_steps[task.agent_id] = kinds
+    for agent in silent_agents(view.state, view.counts):
+        if (at_ms := silent_since_ms(agent, view.counts)) is not None:
+            open_steps.setdefault(agent.id, []).append((lanes.position_at(at_ms), "silent"))
+    return open_steps
 
 
 def _titles(view: ViewState, lanes: Lanes) -> dict[str, str]:

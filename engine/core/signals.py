@@ -122,7 +122,7 @@ class ModelErred(AttemptSignal):
     """One line."""
     error_type: str
     retry_after_s: float | None = None
-    duration_ms: int = 0
+    duration_ms: int | None = None
     """From the request to the failure."""
     usage: Usage = field(default_factory=Usage)
     """Usage since the last report of the attempt."""

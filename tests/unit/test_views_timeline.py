@@ -1,5 +1,6 @@
 """A timeline: what is added up is what happened, whatever the history, the room and the zoom."""
 
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 from itertools import count, pairwise
@@ -7,6 +8,7 @@ from itertools import count, pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.json import encode
 from rich.cells import cell_len
 
 from dashboard.deck import timelines
@@ -127,7 +129,9 @@ def test_waits_are_counted_by_what_an_attempt_waits_for() -> None:
     assert sums == {"rate_limit": 400, "slot": 50, "backoff": 310}
     view = TimelineView(state=State(), rows=[LaneRow("a1", "ada", 1)], begin=0, end=1_000, cursor=999)
     lane = next(line for line in draw_timeline(lanes, view, width=80, height=8).lines if line.key == "a1")
-    assert {"warn", "waiting", "error"} <= {span.tone for span in lane.spans if "╌" in span.text}
+    assert {("◷", "warn"), ("◌", "waiting"), ("↻", "error")} <= {
+        (sign, span.tone) for span in lane.spans for sign in span.text
+    }
 
 
 @given(
@@ -388,15 +392,75 @@ def test_a_wait_for_a_person_is_not_drawn_as_idle(answered: bool, unfolded: bool
         for member_id in (work.state.roots[0].id, *work.state.agents)
     )
 
-    if answered or not unfolded:
-        assert "┅┅┅" in text([chief])
-        assert "┅┅┅" in text([scout])
-        assert "╱" not in text([scout])
+    assert text([chief]).count("┅") > 70
+    assert text([scout]).count("┅") > 70
+    assert "╱" not in text([chief, scout, idler])
     assert "┅" not in text([idler])
 
 
 def test_a_question_that_the_state_has_withdrawn_is_waited_for_no_longer() -> None:
-    lanes = lanes_of(asking(answered=False))
-    assert lanes.askers
+    lanes, now_ms = lanes_of(asking(answered=False)), START_MS + 700_000
+    asked_until = lanes.advance(now_ms)
     lanes.keep_questions(())
-    assert not lanes.askers
+
+    assert asked_until == 700_000
+    assert lanes.advance(now_ms + 50_000) == asked_until
+
+
+STEP_KINDS = ("model", "tool", "compact", "code", "failed call", "rate limit", "resumed")
+
+
+@given(st.lists(st.tuples(st.sampled_from(STEP_KINDS), st.integers(0, 900), st.integers(0, 2_000)), max_size=20))
+def test_steps_take_the_time_at_work_since_they_began_and_each_moment_once(
+    steps: list[tuple[str, int, int]],
+) -> None:
+    lanes = learned((0, "attempt_started"))
+    painted, at_work, at_ms = dict[int, str](), set[int](), 0
+    is_parked, free_ms = False, 0
+    for seq, (what, pause_ms, duration_ms) in enumerate(steps, 2):
+        at_work.update(() if is_parked else range(at_ms, at_ms + pause_ms))
+        at_ms += pause_ms
+        if what in ("rate limit", "resumed"):
+            kind, body = (
+                ("attempt_parked", b'{"why":"rate_limit"}') if what == "rate limit" else ("attempt_resumed", b"")
+            )
+            free_ms = free_ms if is_parked is (what == "rate limit") else at_ms
+            is_parked = what == "rate limit"
+        else:
+            kind = "model_failed" if what == "failed call" else "step_recorded"
+            body = encode({"duration_ms": duration_ms} | ({"what": what} if what != "failed call" else {}))
+            if what != "code" and not is_parked:
+                for moment in range(max(free_ms, at_ms - duration_ms), at_ms):
+                    painted[moment] = "tool" if what == "tool" else "model"
+                free_ms = at_ms if duration_ms else free_ms
+        lanes.add_records([replace(record(seq, at_ms, kind), body=body)])
+    lanes.advance(START_MS + at_ms)
+
+    lane = lanes.lanes["a1"]
+    assert sum(lane.busy.until(lanes.newest)) == len(at_work)
+    assert {kind: sum(counts.until(lanes.newest)) for kind, counts in lane.steps.items()} == Counter(painted.values())
+
+
+def test_lanes_say_models_tools_and_code_apart_and_the_legend_has_what_is_drawn() -> None:
+    lanes = learned((0, "attempt_started"))
+    lanes.add_records(
+        [
+            replace(record(2, 30_000, "step_recorded"), body=b'{"what":"model","duration_ms":30000}'),
+            replace(record(3, 50_000, "step_recorded"), body=b'{"what":"tool","duration_ms":20000}'),
+        ]
+    )
+    end = lanes.advance(START_MS + 100_000)
+    row = LaneRow("a1", "ada", 1)
+    view = TimelineView(
+        state=State(),
+        rows=[row],
+        begin=0,
+        end=end,
+        cursor=0,
+        open_steps={"a1": [(70_000, "model"), (80_000, "silent")]},
+    )
+    lines = draw_timeline(lanes, view, width=80, height=14).lines
+    lane = text([line for line in lines if line.key == "a1"])
+
+    assert all(sign * 5 in lane for sign in "⣿▓▇⋯")
+    assert text(lines[-1:]).split() == ["⣿", "model", "▓", "tool", "▇", "code", "⋯", "silent"]

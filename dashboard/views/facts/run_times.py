@@ -1,11 +1,11 @@
 """Where the time of a run went: a bar by kinds of time, and the longest parts of its critical path. Pure."""
 
-from collections.abc import Mapping
 from math import floor
 
 from dashboard.views.drawing.lines import Line, Span, fit_spans
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import duration
+from dashboard.views.words.glyphs import TIME
 from engine.core.queries.work.explain import (
     Explanation,
     describe_share,
@@ -16,21 +16,6 @@ from engine.core.queries.work.explain import (
 )
 from engine.core.state import Run, RunSummary
 
-TONES: Mapping[str, str] = {
-    "model": "busy",
-    "tool": "accent",
-    "code": "done",
-    "slot": "waiting",
-    "rate_limit": "warn",
-    "backoff": "error",
-    "budget": "attention",
-    "person": "attention",
-    "delegated": "muted",
-    "queue": "waiting",
-    "paused": "paused",
-    "suspended": "stopped",
-}
-"""The tone of each kind of time."""
 MIN_WALL_MS = 1_000
 """Shorter runs have nothing to explain."""
 EVERY_MS, TASKS_PER_MS = 1_000, 10
@@ -76,8 +61,9 @@ def time_lines(explanation: Explanation | None, width: int) -> list[Line]:
     shares = largest_shares(explanation.shares, len(explanation.shares))
     legend: list[Span] = []
     for kind, part_ms in shares:
-        words = f"{describe_share(part_ms, explanation.wall_ms)} {kind.replace('_', ' ')}"
-        legend += [Span("  "), Span("■ ", TONES[kind]), Span(words, "muted" if legend else "")]
+        mark = TIME[kind]
+        words = f"{describe_share(part_ms, explanation.wall_ms)} {mark.word}"
+        legend += [Span("  "), Span(f"{mark.glyph} ", mark.tone), Span(words, "muted" if legend else "")]
     bar = share_bar(explanation, min(_BAR_WIDTH, max(6, width // 5)))
     head = (Span(" TIME  ", "heading"), *bar, *legend)
     parts = sorted(explanation.critical, key=lambda part: -part.ms)[:_MAX_PARTS]
@@ -85,7 +71,7 @@ def time_lines(explanation: Explanation | None, width: int) -> list[Line]:
     for part in explanation.critical:
         if part in parts:
             path += [Span(" → ", "guide")] if path else []
-            path += [Span(describe_subject(part), TONES[part.kind]), Span(f" {duration(part.ms)}", "muted")]
+            path += [Span(describe_subject(part), TIME[part.kind].tone), Span(f" {duration(part.ms)}", "muted")]
     present = [Span(explanation.present)] if explanation.present else []
     rows = [
         head,
@@ -100,7 +86,8 @@ def share_bar(explanation: Explanation, width: int) -> list[Span]:
     cells = [floor(part_ms * width / explanation.wall_ms) for _, part_ms in shares]
     for index in range(width - sum(cells)):
         cells[index % len(cells)] += 1
-    return [Span("▇" * count, TONES[kind]) for (kind, _), count in zip(shares, cells, strict=True) if count]
+    bars = zip(shares, cells, strict=True)
+    return [Span(TIME[kind].glyph * count, TIME[kind].tone) for (kind, _), count in bars if count]
 
 
 def largest_share(run: Run | RunSummary) -> str:
@@ -109,4 +96,4 @@ def largest_share(run: Run | RunSummary) -> str:
     if explanation is None:
         return ""
     ((kind, part_ms),) = largest_shares(explanation.shares, 1)
-    return f"{describe_share(part_ms, explanation.wall_ms)} {kind.replace('_', ' ')}"
+    return f"{describe_share(part_ms, explanation.wall_ms)} {TIME[kind].word}"

@@ -167,7 +167,7 @@ class SlotCounts:
 class Lane:
     """The counters of one agent, or of all together."""
 
-    __slots__ = ("busy", "done", "failed", "waited", "waits")
+    __slots__ = ("busy", "done", "failed", "steps", "waited", "waits")
 
     def __init__(self, slot_ms: int, slots: int, typecode: str = "I") -> None:
         self.busy, self.waited = SlotCounts(slot_ms, slots, typecode), SlotCounts(slot_ms, slots, typecode)
@@ -175,7 +175,11 @@ class Lane:
         self.done, self.failed = SlotCounts(slot_ms, slots), SlotCounts(slot_ms, slots)
         """Attempts that ended well, and that failed."""
         self.waits: dict[str, SlotCounts] = {}
-        """Milliseconds of parked attempts, and of back-offs, by what they waited for; without delegated work."""
+        """Milliseconds of parked attempts, of back-offs, and of work that a budget holds, by what they waited for;
+        without delegated work.
+        """
+        self.steps: dict[str, SlotCounts] = {}
+        """The part of `busy` that models and tools took."""
 
 
 @dataclass(slots=True)
@@ -188,6 +192,8 @@ class OpenAttempt:
     parked: bool
     why: str = ""
     """While parked: what it waits for; empty for delegated work."""
+    counted: int = 0
+    """The end of its last step, or when it went on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +203,9 @@ class OpenQuestion:
     id: str
     member_id: str
     began: int
+    run_id: str = ""
+    is_held: bool = False
+    """Whether the member is an agent whose work a budget holds until the answer."""
     end: int | None = None
 
 
@@ -229,7 +238,7 @@ class AttemptCounter:
         return lane
 
     def start(self, task_id: str, agent_id: str, at: int, *, parked: bool = False) -> None:
-        self.open[task_id] = attempt = OpenAttempt(agent_id, self.lane_of(agent_id), at, parked)
+        self.open[task_id] = attempt = OpenAttempt(agent_id, self.lane_of(agent_id), at, parked, counted=at)
         self._change(attempt, at, 1)
 
     def park(self, task_id: str, at: int, *, parked: bool = True, why: str = "") -> None:
@@ -237,14 +246,21 @@ class AttemptCounter:
         attempt = self.open.get(task_id)
         if attempt is not None and (attempt.parked is not parked or attempt.why != why):
             self._change(attempt, at, -1)
-            attempt.parked, attempt.why = parked, why
+            attempt.parked, attempt.why, attempt.counted = parked, why, at
             self._change(attempt, at, 1)
+
+    def take_step(self, task_id: str, kind: str, begin: int, at: int) -> None:
+        """Give a step that ends the time since it began, less what earlier steps and waits took."""
+        attempt = self.open.get(task_id)
+        if attempt is not None and not attempt.parked and (begin := max(begin, attempt.counted)) < at:
+            attempt.counted = at
+            self._counts_in(attempt.lane.steps, kind).spread(begin, at)
 
     def back_off(self, task_id: str, run_id: str, at: int) -> None:
         """Count that the agent that failed at a task waits for the next try."""
         agent_id = self._failed_on.get(task_id)
         if agent_id is not None and task_id not in self._backing_off:
-            counts = self._wait_of(self.lane_of(agent_id), "backoff")
+            counts = self._counts_in(self.lane_of(agent_id).waits, "backoff")
             self._backing_off[task_id] = (run_id, counts)
             counts.change(at, 1)
 
@@ -254,16 +270,17 @@ class AttemptCounter:
         if counts is not None:
             counts.change(at, -1)
 
-    def end_back_offs(self, run_id: str, at: int) -> None:
-        """Count that the back-offs of a run are over: what is cancelled meanwhile has no other end."""
-        for task_id in [task_id for task_id, (owner_id, _) in self._backing_off.items() if owner_id == run_id]:
-            self.end_back_off(task_id, at)
-
-    def _wait_of(self, lane: Lane, why: str) -> SlotCounts:
-        counts = lane.waits.get(why)
+    def _counts_in(self, counts_by_key: dict[str, SlotCounts], key: str) -> SlotCounts:
+        counts = counts_by_key.get(key)
         if counts is None:
-            counts = lane.waits[why] = SlotCounts(self.slot_ms, self._slots)
+            counts = counts_by_key[key] = SlotCounts(self.slot_ms, self._slots)
         return counts
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is at work, and nothing waits for anybody."""
+        is_open = self.team.busy.level or self.team.waited.level or self.questions or self._backing_off
+        return not is_open
 
     def end(self, task_id: str, at: int) -> OpenAttempt | None:
         """End an open attempt and return it; None if there is none."""
@@ -276,7 +293,7 @@ class AttemptCounter:
         for lane in (attempt.lane, self.team):
             (lane.waited if attempt.parked else lane.busy).change(at, by)
         if attempt.parked and attempt.why:
-            self._wait_of(attempt.lane, attempt.why).change(at, by)
+            self._counts_in(attempt.lane.waits, attempt.why).change(at, by)
 
     def note_failed(self, task_id: str, agent_id: str) -> None:
         """Note who failed at a task: a question may follow."""
@@ -289,12 +306,17 @@ class AttemptCounter:
         attempt = self.open.get(subject)
         return attempt.agent_id if attempt is not None else self._failed_on.get(subject, subject)
 
-    def ask(self, question_id: str, member_id: str, at: int) -> None:
+    def ask(self, question_id: str, member_id: str, at: int, *, run_id: str = "", is_held: bool = False) -> None:
         """Count that a member waits for the answer of a question."""
         waits = self.questions.setdefault(question_id, [])
         if all(wait.member_id != member_id for wait in waits):
-            waits.append(OpenQuestion(question_id, member_id, at))
-            self._asked_of(member_id).change(at, 1)
+            waits.append(question := OpenQuestion(question_id, member_id, at, run_id, is_held))
+            self._change_question(question, at, 1)
+
+    def _change_question(self, question: OpenQuestion, at: int, by: int) -> None:
+        self._asked_of(question.member_id).change(at, by)
+        if question.is_held and question.member_id in self.lanes:
+            self._counts_in(self.lanes[question.member_id].waits, "budget").change(at, by)
 
     def _asked_of(self, member_id: str) -> SlotCounts:
         counts = self.asked.get(member_id)
@@ -305,7 +327,7 @@ class AttemptCounter:
     def close_question(self, question_id: str, at: int) -> None:
         """Count that nobody waits for the answer of a question any more."""
         for wait in self.questions.pop(question_id, ()):
-            self.asked[wait.member_id].change(at, -1)
+            self._change_question(wait, at, -1)
             self.closed_questions.append(replace(wait, end=at))
 
     def keep_questions(self, open_ids: Container[str], at: int) -> None:
@@ -313,9 +335,12 @@ class AttemptCounter:
         for question_id in [known_id for known_id in self.questions if known_id not in open_ids]:
             self.close_question(question_id, at)
 
-    def askers(self) -> frozenset[str]:
-        """Return the members that wait for a person now."""
-        return frozenset(wait.member_id for waits in self.questions.values() for wait in waits)
+    def end_run(self, run_id: str, at: int) -> None:
+        """Count that nothing waits any more for a run: what is cancelled with it has no other end."""
+        for task_id in [task_id for task_id, (owner_id, _) in self._backing_off.items() if owner_id == run_id]:
+            self.end_back_off(task_id, at)
+        for question_id in [an_id for an_id, waits in self.questions.items() if run_id and waits[0].run_id == run_id]:
+            self.close_question(question_id, at)
 
     def cut_off(self, at: int) -> dict[str, OpenAttempt]:
         """End the running attempts with their engine, and return them by task: nothing is at work without one."""
@@ -335,7 +360,7 @@ class AttemptCounter:
         """Merge every `each` slots into one."""
         self.slot_ms *= each
         for lane in (self.team, *self.lanes.values()):
-            for counts in (lane.busy, lane.waited, lane.done, lane.failed, *lane.waits.values()):
+            for counts in (lane.busy, lane.waited, lane.done, lane.failed, *lane.waits.values(), *lane.steps.values()):
                 counts.merge(each)
         for counts in self.asked.values():
             counts.merge(each)

@@ -21,8 +21,6 @@ class AxisColumn(NamedTuple):
     begin: int
     end: int
     folded_ms: int = 0
-    askers: frozenset[str] = frozenset()
-    """Members that waited for a person in folded time, which was not idle then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +54,17 @@ def cut_axis(lanes: Lanes, begin: int, end: int, width: int, *, unfolded: bool =
     if unfolded:
         return _unfolded_axis(lanes, begin, end, width)
     folded_gaps = sorted(sorted(gaps, key=lambda gap: -gap[1])[: max(1, width // 8)]) if gaps else []
-    last = (end, lanes.wait_ms if end >= lanes.newest else 0)
-    folded_gaps += [last] if last[1] else []
     each = min(MAX_FOLD_COLUMNS, max(MIN_FOLD_COLUMNS, width // 3 // len(folded_gaps))) if folded_gaps else 0
     available = max(1, width - each * len(folded_gaps) - len(folded_gaps))  # a column that a gap divides becomes two
     step = _step(lanes, (end - begin) / available)
     columns: list[AxisColumn] = []
     at = begin // step * step
-    for gap_at, length in folded_gaps if last[1] else (*folded_gaps, last):
+    for gap_at, length in (*folded_gaps, (end, 0)):
         while at < gap_at:
             to = min((at // step + 1) * step, gap_at if length else max(end, at + 1))
             columns.append(AxisColumn(at, to))
             at = to
-        if length:
-            askers = lanes.askers if (gap_at, length) == last else lanes.askers_at(gap_at)
-            columns += [AxisColumn(gap_at, gap_at, length, askers)] * each
+        columns += [AxisColumn(gap_at, gap_at, length)] * (each if length else 0)
     return Axis(tuple(columns[-width:] if len(columns) > width else columns), step)
 
 
@@ -91,7 +85,7 @@ def _unfolded_axis(lanes: Lanes, begin: int, end: int, width: int) -> Axis:
         if from_ms > last_ms:
             break
         low, high = lanes.position_at(from_ms), lanes.position_at(from_ms + step)
-        columns.append(AxisColumn(low, high) if high > low else AxisColumn(low, low, step, lanes.askers_at(low)))
+        columns.append(AxisColumn(low, high) if high > low else AxisColumn(low, low, step))
     return Axis(tuple(columns), step)
 
 

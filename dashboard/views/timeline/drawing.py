@@ -1,20 +1,21 @@
 """A timeline as lines: an axis, a lane for each member, and plots of the sums on the same axis."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from math import ceil
 from typing import NamedTuple
 
 from rich.cells import cell_len
 
 from dashboard.views.drawing.lines import BLANK, Line, Span, cut, join_spans, pad
 from dashboard.views.drawing.plots import area, axis_top, bar
-from dashboard.views.facts.run_times import TONES
 from dashboard.views.measures.attempts import Lane
 from dashboard.views.timeline.axis import FOLD, Axis, column_sums, cut_axis, slots_of
 from dashboard.views.timeline.lanes import Lanes
 from dashboard.views.timeline.rows import LaneRow
 from dashboard.views.words.amounts import clock, countdown, duration, median
-from dashboard.views.words.glyphs import ACTIVITY, MARK_PRECEDENCE, MARK_TONES
+from dashboard.views.words.glyphs import ACTIVITY, MARK_PRECEDENCE, MARK_TONES, TIME
 from engine.core.state import State
 
 FIGURES_MIN_WIDTH = 100
@@ -22,6 +23,7 @@ FIGURES_MIN_WIDTH = 100
 _MIN_NAME_WIDTH, _MAX_NAME_WIDTH, _NAME_SHARE = 18, 40, 6
 _FIGURES_WIDTH = 17
 _NO_LANE = Lane(1, 1)
+_WAITS: dict[str, Span] = {kind: Span(mark.glyph, mark.tone) for kind, mark in TIME.items()}
 _SIGN_TONES = {**MARK_TONES, "✓": "done"}
 SUM_HEIGHT = 5
 RATE_MS = 250
@@ -46,8 +48,8 @@ class TimelineView:
     unfolded: bool = False
     busy_of: Mapping[str, int] = field(default_factory=dict)
     """Agents at work by supervisor."""
-    silent_since: Mapping[str, int] = field(default_factory=dict)
-    """Positions from which on agents have been silent until now."""
+    open_steps: Mapping[str, Sequence[tuple[int, str]]] = field(default_factory=dict)
+    """What agents do that the journal does not have yet: from which position on which kind of time, or `silent`."""
     shown_until: int | None = None
     """Position of the past moment that is shown; later columns are grey."""
     titles: Mapping[str, str] = field(default_factory=dict)
@@ -70,9 +72,32 @@ class Timeline(NamedTuple):
 
 
 _EMPTY = Span(" ", "")
-SILENT_MARK = ACTIVITY["silent"].glyph
-ASKS_LINE = "┅"
-"""Drawn while a person is asked and no attempt of the member is at work, in the tone of questions."""
+_LINES = f" ─{TIME['delegated'].glyph}{TIME['person'].glyph}"
+"""Signs that the cursor replaces."""
+ASKS_LINE = Span(TIME["person"].glyph, TIME["person"].tone)
+"""Drawn while a person is asked and no attempt of the member is at work."""
+WORK = {
+    "model": ("⣀⣤⣶⣿", TIME["model"].tone),
+    "tool": ("░▒▓", TIME["tool"].tone),
+    "code": ("▁▂▃▄▅▆▇", TIME["code"].tone),
+    "silent": (ACTIVITY["silent"].glyph, ACTIVITY["silent"].tone),
+}
+"""Glyphs of work from the smallest to the largest share of the slots, and its tone, by kind of time."""
+_LEGEND = (
+    *((signs, signs[-1], tone, kind) for kind, (signs, tone) in WORK.items() if kind != "silent"),
+    *((mark.glyph, mark.glyph, mark.tone, mark.word) for kind, mark in TIME.items() if kind not in WORK),
+    (WORK["silent"][0], *WORK["silent"], "silent"),
+    ("✕", "✕", "error", "failed"),
+    (FOLD, FOLD, "faint", "idle"),
+    ("◆", "◆", "accent", "swap"),
+    ("◇", "◇", "accent", "strategy"),
+    ("⚑", "⚑", "attention", "asks"),
+    ("▸", "▸", "accent", "request"),
+    ("✓", "✓", "done", "done"),
+)
+"""Signs that stand for the same, the one that the legend shows, its tone and its word."""
+LEGEND_MIN_HEIGHT = 12
+"""Minimum lines of a timeline for a legend."""
 
 
 def draw_timeline(lanes: Lanes, view: TimelineView, *, width: int, height: int) -> Timeline:
@@ -82,6 +107,8 @@ def draw_timeline(lanes: Lanes, view: TimelineView, *, width: int, height: int) 
     after = _FIGURES_WIDTH if width >= FIGURES_MIN_WIDTH else 0
     axis = cut_axis(lanes, view.begin, view.end, max(4, width - before - after - 1), unfolded=view.unfolded)
     cursor = axis.column_of(view.cursor)
+    legend_height = int(height >= LEGEND_MIN_HEIGHT)
+    height -= legend_height
     rows_height = max(1, height - 2)
     agents = sum(not row.members for row in view.rows)
     lines_per_lane = 2 if view.titles and len(view.rows) + agents <= rows_height and _has_title_room(lanes, axis) else 1
@@ -89,14 +116,28 @@ def draw_timeline(lanes: Lanes, view: TimelineView, *, width: int, height: int) 
         max(0, min(view.lane - rows_height // 2, len(view.rows) - rows_height)) if len(view.rows) > rows_height else 0
     )
     lines = [*_heading(lanes, axis, before, after, width, cursor)]
+    drawn = set[str]()
     for number, row in list(enumerate(view.rows))[first:]:
         if len(lines) >= height:
             break
-        lines.append(_lane_line(lanes, view, row, axis, before, width, cursor, selected=number == view.lane))
+        cells = _cells(lanes, view, row, axis)
+        drawn.update(cell.text for cell in cells)
+        lines.append(_lane_line(lanes, view, row, axis, cells, before, width, cursor, selected=number == view.lane))
         if lines_per_lane == 2 and not row.members and len(lines) < height:
             lines.append(_titles(lanes, view, row, axis, before, cursor))
     lines += _sums(lanes, axis, before, width, height - len(lines), cursor)
-    return Timeline([*lines, *[BLANK] * (height - len(lines))][:height], axis, before, first, 2, lines_per_lane)
+    lines = [*lines, *[BLANK] * (height - len(lines))][:height]
+    return Timeline([*lines, *[_legend(drawn, width)] * legend_height], axis, before, first, 2, lines_per_lane)
+
+
+def _legend(drawn: Set[str], width: int) -> Line:
+    """Return what the drawn signs stand for, as far as there is room."""
+    spans: list[Span] = []
+    for signs, sign, tone, word in _LEGEND:
+        if not drawn.isdisjoint(signs) and width >= len(sign) + len(word) + 4:
+            spans += [Span(f" {sign}", tone), Span(f" {word} ", "muted")]
+            width -= len(sign) + len(word) + 3
+    return Line(tuple(spans))
 
 
 def _has_title_room(lanes: Lanes, axis: Axis) -> bool:
@@ -126,7 +167,7 @@ def _heading(lanes: Lanes, axis: Axis, before: int, after: int, width: int, curs
         if column.folded_ms and begin == x and fold_width >= 3:
             label = cut(countdown(column.folded_ms, max_width=fold_width), fold_width).center(fold_width)
             marks[x : x + fold_width] = label
-            tones[x : x + fold_width] = ["attention" if column.askers else "muted"] * fold_width
+            tones[x : x + fold_width] = ["muted"] * fold_width
     if cursor is not None:
         marks[cursor], tones[cursor] = "▼", "accent"
     head = pad(" LANES", before) + "".join(times)
@@ -148,11 +189,20 @@ def _fold_of(axis: Axis, x: int) -> tuple[int, int]:
     return begin, end - begin + 1
 
 
+def _cells(lanes: Lanes, view: TimelineView, row: LaneRow, axis: Axis) -> list[Span]:
+    """Return a lane, a span for each column."""
+    is_team = bool(row.members) or row.depth == 0
+    cells = _supervisor_spans(lanes, row, axis) if is_team else _agent_spans(lanes, view, row, axis)
+    _put_marks(lanes, row, axis, cells)
+    return cells
+
+
 def _lane_line(
     lanes: Lanes,
     view: TimelineView,
     row: LaneRow,
     axis: Axis,
+    cells: list[Span],
     before: int,
     width: int,
     cursor: int | None,
@@ -160,21 +210,18 @@ def _lane_line(
     selected: bool,
 ) -> Line:
     if row.members or row.depth == 0:
-        cells = _supervisor_spans(lanes, row, axis)
         right, tone = f"{view.busy_of.get(row.id, 0):,} of {len(row.members):,} ", "strong"
     else:
-        cells = _agent_spans(lanes, view, row, axis)
         agent = view.state.agents.get(row.id)
         at_work = agent is not None and bool(agent.running or agent.parked)
         right, tone = _figures(lanes, view, row, axis), "" if at_work else "muted"
-    _put_marks(lanes, row, axis, cells)
     if view.shown_until is not None:
         for x, column in enumerate(axis.columns):
             if column.begin > view.shown_until:
                 cells[x] = Span(cells[x].text, "line")
     if cursor is not None:
         under = cells[cursor]
-        cells[cursor] = Span("│", "accent") if under.text in f" ─╌{ASKS_LINE}" else Span(under.text, "strong")
+        cells[cursor] = Span("│", "accent") if under.text in _LINES else Span(under.text, "strong")
     name = " " * (2 * row.depth) + row.name
     edge = Span("▌", "accent") if selected else Span(" ")
     spans = [edge, Span(pad(name, before - 2) + " ", "strong" if selected else tone), *join_spans(cells)]
@@ -191,28 +238,31 @@ def _agent_spans(lanes: Lanes, view: TimelineView, row: LaneRow, axis: Axis) -> 
     busy, waited = column_sums(lane.busy, lanes, axis), column_sums(lane.waited, lanes, axis)
     done, failed = column_sums(lane.done, lanes, axis), column_sums(lane.failed, lanes, axis)
     waits = {kind: column_sums(counts, lanes, axis) for kind, counts in lane.waits.items()}
+    steps = {kind: column_sums(counts, lanes, axis) for kind, counts in lane.steps.items()}
     asked = _asked_columns(lanes, [row.id], axis)
     out = []
-    newest = len(axis.columns) - BRIGHT_COLUMNS
-    silent_since = view.silent_since.get(row.id)
+    open_steps = view.open_steps.get(row.id, ())
     for x, column in enumerate(axis.columns):
+        longest_wait = max(waits, key=lambda kind: waits[kind][x], default="")
         if column.folded_ms:
-            out.append(Span(ASKS_LINE, "attention") if x in asked else Span(FOLD, "line"))
+            out.append(Span(FOLD, "line"))
         elif failed[x] and 3 * failed[x] >= failed[x] + done[x]:
             out.append(Span("✕", "error"))
-        elif busy[x] > 0 and silent_since is not None and column.begin >= silent_since:
-            out.append(Span(SILENT_MARK, "draining"))
         elif busy[x] > 0:
-            share = busy[x] / max(1, (column.end - column.begin) * at_once)
-            out.append(Span(bar(share, max_level=7), "busy" if x >= newest else "busy-before"))
-        elif x in asked:
-            out.append(Span(ASKS_LINE, "attention"))
+            taken = Counter({kind: sums[x] for kind, sums in steps.items()})
+            kind = ["code", *(kind for since, kind in open_steps if since < column.end)][-1]
+            taken[kind] += busy[x] - taken.total()
+            signs, tone = WORK[taken.most_common(1)[0][0]]
+            share = min(1.0, busy[x] / max(1, (column.end - column.begin) * at_once))
+            out.append(Span(signs[ceil(share * len(signs) - 1e-9) - 1], tone))
+        elif x in asked and longest_wait != "budget":
+            out.append(ASKS_LINE)
         elif done[x]:
-            out.append(Span("▁", "busy-before"))
-        elif (kind := max(waits, key=lambda kind: waits[kind][x], default=None)) is not None and waits[kind][x] > 0:
-            out.append(Span("╌", TONES[kind]))
+            out.append(Span(WORK["code"][0][0], WORK["code"][1]))
+        elif longest_wait and waits[longest_wait][x] > 0:
+            out.append(_WAITS[longest_wait])
         elif waited[x] > 0:
-            out.append(Span("╌", TONES["delegated"]))
+            out.append(_WAITS["delegated"])
         else:
             out.append(_EMPTY)
     return out
@@ -221,7 +271,7 @@ def _agent_spans(lanes: Lanes, view: TimelineView, row: LaneRow, axis: Axis) -> 
 def _asked_columns(lanes: Lanes, member_ids: Sequence[str], axis: Axis) -> set[int]:
     """Return the columns in which one of some members waited for a person."""
     ids = set(member_ids)
-    columns = {x for x, column in enumerate(axis.columns) if not ids.isdisjoint(column.askers)}
+    columns = set[int]()
     for member_id in ids & lanes.asked.keys():
         columns.update(x for x, asked in enumerate(column_sums(lanes.asked[member_id], lanes, axis)) if asked)
     return columns
@@ -243,7 +293,7 @@ def _supervisor_spans(lanes: Lanes, row: LaneRow, axis: Axis) -> list[Span]:
     shares = _team_shares(member_lanes, lanes, row, axis) if row.is_folded else {}
     newest = len(axis.columns) - BRIGHT_COLUMNS
     return [
-        Span(ASKS_LINE, "attention")
+        ASKS_LINE
         if x in asked
         else Span(FOLD, "line")
         if column.folded_ms
@@ -286,9 +336,7 @@ def _figures(lanes: Lanes, view: TimelineView, row: LaneRow, axis: Axis) -> str:
 
 def _titles(lanes: Lanes, view: TimelineView, row: LaneRow, axis: Axis, before: int, cursor: int | None) -> Line:
     """Return the line below a lane, with the titles of attempts that are long enough."""
-    cells = [
-        Span(FOLD, "line") if column.folded_ms and row.id not in column.askers else _EMPTY for column in axis.columns
-    ]
+    cells = [Span(FOLD, "line") if column.folded_ms else _EMPTY for column in axis.columns]
     for attempt in (*lanes.spans, *lanes.open_attempts()):
         title = view.titles.get(attempt.task_id)
         begin, end = axis.column_of(max(attempt.begin, view.begin)), axis.column_of(min(attempt.end, view.end))

@@ -8,7 +8,7 @@ milliseconds since the first event without the gaps.
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from itertools import chain
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ FIRST_SLOT_MS = 2
 SLOT_MS = 250
 """Up to this length, five slots are merged at a time: 2, 10, 50, 250 ms, which divide round columns; then two."""
 GAP_MS = 12_000
-"""Minimum idle time that is folded, without attempts at work or without an engine."""
+"""Minimum time that is folded, in which nothing was at work or waited for anybody, or without an engine."""
 VISIBLE_GAP_MS = 1_000
 """Part of a folded gap that stays, so that bars at both sides are separate."""
 MAX_ATTEMPTS = 4_000
@@ -40,6 +40,9 @@ _SIGNS = {kind: mark for kind, mark in MARKS.items() if kind not in ("task_faile
 }
 _WAITS = {"rate_limit": "rate_limit", "backoff": "backoff", "tool": "slot", "paused": "paused"}
 """Kinds of time by what an attempt is parked for; waits for persons are questions, which are counted apart."""
+STEP_KINDS = {"": "model", "model": "model", "compact": "model", "tool": "tool"}
+"""Kinds of time by what a step is; empty for a call of a model that failed."""
+_STEPS = {"step_recorded", "model_failed"}
 _PARKING = {"attempt_parked", "delegated", "call_rejoined"}
 _QUESTION_ENDS = {"escalation_answered", "question_withdrawn"}
 KINDS = frozenset(
@@ -53,6 +56,7 @@ KINDS = frozenset(
         "retry_scheduled",
         "retry_due",
         *_QUESTION_ENDS,
+        *_STEPS,
         *_PARKING,
         *ENDS,
         *_SIGNS,
@@ -69,6 +73,7 @@ BODIED = frozenset(
         "supervisor_paused",
         "escalated",
         *_QUESTION_ENDS,
+        *_STEPS,
         "run_submitted",
         "run_finished",
     }
@@ -87,6 +92,8 @@ class _Body(msgspec.Struct):
     escalation_id: str = ""
     kind: str = ""
     why: str = ""
+    what: str = ""
+    duration_ms: int | None = None
 
 
 _decode = msgspec.json.Decoder(_Body).decode
@@ -123,8 +130,6 @@ class Lanes:
         """Times of the first and the last event."""
         self._alive_ms = 0
         """Time of the last record, of any kind: nothing was at work between it and the start of an engine."""
-        self._now_ms = 0
-        """The moment of the last `advance`."""
         self.ends_ms: int | None = None
         """End of a part of the history; None follows the newest event."""
         self._counter = AttemptCounter(FIRST_SLOT_MS, SLOTS)
@@ -139,8 +144,6 @@ class Lanes:
         self._gap_at: list[int] = []
         self._folded: list[int] = [0]
         """Folded milliseconds before each gap; the last value is the total."""
-        self._gap_askers: list[frozenset[str]] = []
-        """Members that waited for a person in each gap."""
         self._runs: dict[str, str] = {}
         """Supervisor by open run."""
         self._removed_agents: dict[str, None] = {}
@@ -161,26 +164,9 @@ class Lanes:
         return list(zip(self._gap_at, self._gap_lengths, strict=True))
 
     @property
-    def wait_ms(self) -> int:
-        """How long a person has been asked since the newest event, while nothing is at work; 0 for a short time."""
-        idle_ms = self._now_ms - self.last_ms
-        return idle_ms if idle_ms > GAP_MS and self._counter.questions and not self.team.busy.level else 0
-
-    @property
-    def askers(self) -> frozenset[str]:
-        """The members that wait for a person at the newest position."""
-        return self._counter.askers()
-
-    @property
     def asked(self) -> Mapping[str, SlotCounts]:
         """The milliseconds for which a person was asked, by the member that waited."""
         return self._counter.asked
-
-    def askers_at(self, at: int) -> frozenset[str]:
-        """Return the members that waited for a person in the gap at a position."""
-        place = bisect_left(self._gap_at, at)
-        is_gap = place < len(self._gap_at) and self._gap_at[place] == at
-        return self._gap_askers[place] if is_gap else frozenset()
 
     def keep_questions(self, open_ids: Container[str]) -> None:
         """Close the questions that are not open in the state of the newest event."""
@@ -206,7 +192,7 @@ class Lanes:
         open_questions = chain.from_iterable(self._counter.questions.values())
         for question in (*self._counter.closed_questions, *open_questions):
             if question.began < begin and (question.end is None or question.end > begin):
-                lanes._counter.ask(question.id, question.member_id, 0)
+                lanes._counter.ask(question.id, question.member_id, 0, run_id=question.run_id, is_held=question.is_held)
         return lanes
 
     def remembers(self, at: int) -> bool:
@@ -245,21 +231,20 @@ class Lanes:
                 self._cut_off(self.position_at(alive_ms))
             if not self.first_ms:
                 self.first_ms = self.last_ms = record.at_ms
-            self._pass_time(record.at_ms)
+            self._pass_time(record.at_ms, has_engine=record.kind != "engine_started")
             at = self.newest
             slot = self._slot(at)
             if not self.seqs[slot]:
                 self.seqs[slot] = record.seq
             self._count(record, at)
 
-    def _pass_time(self, at_ms: int) -> None:
+    def _pass_time(self, at_ms: int, *, has_engine: bool) -> None:
         idle_ms = at_ms - self.last_ms
-        if idle_ms > GAP_MS and not self.team.busy.level:
+        if idle_ms > GAP_MS and (self._counter.is_idle or not has_engine):
             folded = idle_ms - VISIBLE_GAP_MS
             self._gap_at.append(self.last_ms - self.first_ms - self._folded[-1] + VISIBLE_GAP_MS)
             self._gap_ends.append(at_ms)
             self._gap_lengths.append(folded)
-            self._gap_askers.append(self._counter.askers())
             self._folded.append(self._folded[-1] + folded)
         self.last_ms = max(self.last_ms, at_ms)
 
@@ -287,13 +272,17 @@ class Lanes:
             if agent_id is not None:
                 self._count_end(kind, task_id, agent_id, at)
                 if kind == "attempt_set_aside" and self._budget_question is not None:
-                    counter.ask(self._budget_question, agent_id, at)
+                    counter.ask(self._budget_question, agent_id, at, run_id=record.run_id or "", is_held=True)
         elif kind == "attempt_resumed":
             counter.park(task_id, at, parked=False)
         elif kind in _PARKING:
             body = _body_of(record)
             if kind == "attempt_parked" or body.parks:
                 counter.park(task_id, at, why=_WAITS.get(body.why, ""))
+        elif kind in _STEPS:
+            body = _body_of(record)
+            if (step_kind := STEP_KINDS.get(body.what)) is not None:
+                counter.take_step(task_id, step_kind, at - (body.duration_ms or 0), at)
         elif kind == "slot_wanted":
             counter.park(task_id, at, why="slot")
         elif kind == "retry_scheduled":
@@ -311,9 +300,9 @@ class Lanes:
             subject = self._subject(record, body)
             self.marks.append(RareEvent(at, _sign(kind, body), subject, record.seq))
             if kind == "run_finished":
-                counter.end_back_offs(record.run_id or "", at)
+                counter.end_run(record.run_id or "", at)
             if kind == "escalated":
-                counter.ask(body.escalation_id, subject, at)
+                counter.ask(body.escalation_id, subject, at, run_id=record.run_id or "")
                 self._budget_question = body.escalation_id if body.kind == "budget" else self._budget_question
 
     def _count_end(self, kind: str, task_id: str, agent_id: str, at: int) -> None:
@@ -353,9 +342,9 @@ class Lanes:
             self.lanes.pop(oldest, None)
 
     def advance(self, now_ms: int) -> int:
-        """Go on to a moment while an attempt is at work; return the newest position."""
-        self._now_ms = now_ms = now_ms if self.ends_ms is None else min(now_ms, self.ends_ms)
-        if now_ms > self.last_ms and self.team.busy.level:
+        """Go on to a moment while something is at work or waits; return the newest position."""
+        now_ms = now_ms if self.ends_ms is None else min(now_ms, self.ends_ms)
+        if now_ms > self.last_ms and not self._counter.is_idle:
             self.last_ms = now_ms
         at = self.newest
         self._slot(at)
@@ -367,6 +356,11 @@ class Lanes:
             AttemptSpan(attempt.agent_id, task_id, attempt.started, self.newest)
             for task_id, attempt in self._counter.open.items()
         ]
+
+    @property
+    def open_task_ids(self) -> Collection[str]:
+        """The tasks with an open attempt."""
+        return self._counter.open.keys()
 
     def seq_at(self, at: int) -> int:
         """Return the seq of the first event in the slot of a position, or of an earlier slot; 0 before all events."""

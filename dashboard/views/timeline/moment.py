@@ -4,28 +4,12 @@ from collections.abc import Sequence
 
 from dashboard.views.drawing.lines import Line, Span, cut_path, fit_height, fit_spans, hairline, pad
 from dashboard.views.event_log import Entry
-from dashboard.views.facts.run_times import TONES
 from dashboard.views.timeline.lanes import ENDS, AttemptSpan, Lanes
 from dashboard.views.words.amounts import clock, duration
 from dashboard.views.words.keyed import fill_keys
 from dashboard.views.words.names import Names
 from dashboard.views.words.sentences import sentence
 
-_LEGEND = (
-    ("█", "busy-before", "at work"),
-    ("╌", TONES["delegated"], "delegated"),
-    ("╌", TONES["slot"], "slot"),
-    ("╌", TONES["rate_limit"], "limit"),
-    ("╌", TONES["backoff"], "back-off"),
-    ("✕", "error", "failed"),
-    ("◆", "accent", "swap"),
-    ("◇", "accent", "strategy"),
-    ("‖", "paused", "paused"),
-    ("⚑", "attention", "asks"),
-    ("┅", "attention", "waits for you"),
-    ("⋯", "draining", "silent"),
-    ("╱", "faint", "idle, folded"),
-)
 _SHORT = "<back here:b> goes back here"
 _HINT = "enter opens it · <back here:b> goes back to this moment"
 
@@ -69,7 +53,7 @@ def moment_lines(
         lines.append(Line((Span(f" {name}", "strong"), Span("  nothing of it happened at this moment", "muted"))))
     else:
         lines += [_event_line(entry, names, width) for entry in entries[:height]]
-    return [*fit_height(lines, height - 1), Line(fit_spans(_legend(), width))]
+    return fit_height(lines, height)
 
 
 def _attempt(lanes: Lanes, attempt: AttemptSpan, name: str, title: str, *, is_open: bool, width: int) -> Line:
@@ -106,7 +90,3 @@ def _event_line(entry: Entry, names: Names, width: int) -> Line:
         ),
         key=str(entry.seq),
     )
-
-
-def _legend() -> list[Span]:
-    return [span for sign, tone, word in _LEGEND for span in (Span(f" {sign}", tone), Span(f" {word} ", "muted"))]

@@ -43,6 +43,21 @@ ACTIVITY: dict[ActivityKind, Mark] = {
     "idle": Mark("○", "idle", "idle"),
 }
 """What agents, supervisors and open tasks do."""
+TIME: dict[str, Mark] = {
+    "model": Mark("⣿", "model", "busy"),
+    "tool": Mark("▓", "tool", "accent"),
+    "code": Mark("█", "code", "busy-before"),
+    "slot": Mark("◌", "slot", "waiting"),
+    "rate_limit": Mark("◷", "rate limit", "warn"),
+    "backoff": Mark("↻", "back-off", "error"),
+    "budget": Mark("$", "budget", "attention"),
+    "person": Mark("┅", "person", "attention"),
+    "delegated": Mark("╌", "delegated", "muted"),
+    "queue": Mark("·", "queue", "waiting"),
+    "paused": Mark("‖", "paused", "paused"),
+    "suspended": Mark("╳", "no engine", "stopped"),
+}
+"""What time goes into, in lanes and bars; the glyphs differ, for those who see no colours."""
 TASK: dict[TaskStatus, Mark] = {
     TaskStatus.WAITING: Mark("◌", "waiting", "waiting"),
     TaskStatus.RUNNING: Mark("●", "running", "busy"),

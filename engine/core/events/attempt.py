@@ -84,8 +84,8 @@ class ModelFailed(AttemptEvent):
     """`rate_limit`, `timeout`, `connection`, `server`, `auth`, `bad_request`, `context`, `cut`, `content`."""
     retry_after_s: float | None = None
     """The delay before a retry that the provider asked for, in seconds."""
-    duration_ms: int = 0
-    """From the request to the failure; 0 in older journals."""
+    duration_ms: int | None = None
+    """From the request to the failure; None in older journals."""
     usage: Usage = field(default_factory=Usage)
     """Usage since the last report of the attempt; failed calls may cost too."""
 

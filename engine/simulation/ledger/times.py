@@ -78,7 +78,7 @@ class TimeLedger:
             self.intervals.setdefault(job.id, []).append((kind, began_ms, until_ms))
 
     def _take_step(self, event: events.StepRecorded | events.ModelFailed, step_kind: str) -> None:
-        began_ms = max(self.at_ms - event.duration_ms, self.attempt_began_ms.get(event.task_id, 0))
+        began_ms = max(self.at_ms - (event.duration_ms or 0), self.attempt_began_ms.get(event.task_id, 0))
         kept: list[Interval] = []
         for kind, since_ms, until_ms in self.intervals.get(event.task_id, ()):
             cut_ms = min(max(since_ms, began_ms), until_ms)
