@@ -247,7 +247,10 @@ class RunLedger(JobLedger):
         job = self.jobs.get(event.subject)
         self.drop_question(event.escalation_id)
         if job is not None and event.kind in OF_ATTEMPTS:
-            job.steps[str(event.detail["key"])] = event.answer if event.output is None else event.output
+            answer = event.answer
+            if event.scope is not None or event.where:  # the code learns only about this call
+                answer = {"allow_always": "allow_once", "reject_always": "reject_once"}[answer]
+            job.steps[str(event.detail["key"])] = answer if event.output is None else event.output
         elif job is not None:
             self.update_question(job)
             if event.answer == "use":
