@@ -10,9 +10,9 @@ from dashboard.deck.deck import Deck
 from dashboard.frame.frame import Frame
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.measures.task_times import split_by_swap, times_of
-from dashboard.views.words.amounts import median
 from dashboard.views.words.tips import SwapOutcome, TipContext, Tips, followable_tips
 from engine.core.events import AgentSwapped
+from engine.core.queries.team.figures import median
 from engine.core.state import RunStatus, State
 
 HANDS_OFF_MS = 15_000

@@ -21,7 +21,8 @@ from engine.core.state import State
 def costs(ctx: click.Context, by: By) -> None:
     """Show who spent it: tokens and money of each agent, also of those that have left.
 
-    The rows add up to all that the team has spent. By task: those of open runs, and the rest in one row.
+    The rows add up to all that the team has spent. By task: those of open runs, each run that has ended
+    lately, and the rest in one row.
     """
     with read_team(ctx) as look:
         state = look.state

@@ -21,7 +21,7 @@ class CostsScreen(TableScreen):
     BELOW_MIN_HEIGHT, FILLS = 34, True
     KEYS = (
         ("t", "by", "list by agent, then by model, by tool, by task"),
-        ("enter", "open", "open the page of the agent or the task under the cursor"),
+        ("enter", "open", "open the page of the agent, the task or the run under the cursor"),
         (">", "sort"),
         ("/", "filter"),
     )
@@ -57,13 +57,13 @@ class CostsScreen(TableScreen):
         return [Cell(f"by {self._by}", "accent"), *spent, *super().facts()]
 
     def _has_page(self, key: str) -> bool:
-        return key in self.state.agents or key in self.state.tasks
+        return key in self.state.agents or key in self.state.tasks or self.state.summary(key) is not None
 
     def open_row(self, key: str) -> None:
         if self._has_page(key):
             self.deck.open_key(key)
         else:
-            self.deck.messages.say("there is no page about it: it has left, or is no agent or task", "muted")
+            self.deck.messages.say("there is no page about it: it has left, or is no agent, task or run", "muted")
 
     def action_group(self) -> None:
         """List by the next grouping."""

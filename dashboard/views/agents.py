@@ -13,13 +13,13 @@ from dashboard.views.facts.agent import state_of_agent
 from dashboard.views.facts.now import now_of_agent
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.usage import USAGE_TITLES, cost_cell, cost_rank, is_metered, tokens_cell, tokens_rank
-from dashboard.views.words.amounts import count, duration, median, percent
+from dashboard.views.words.amounts import count, duration, percent
 from dashboard.views.words.filters import parse_partial_filter
 from dashboard.views.words.help import COST_MEANING, P50_MEANING, STATE_MEANING, TOKENS_MEANING
 from dashboard.views.words.subjects import filter_agents
 from engine.core.activities import RANKS
 from engine.core.queries.targets import name_of
-from engine.core.queries.team.figures import success_share
+from engine.core.queries.team.figures import median, success_share
 from engine.core.state import Agent, State
 
 MIN_NAME_WIDTH, MAX_NAME_WIDTH = 12, 20

@@ -39,7 +39,8 @@ _LEFT = "left"
 
 
 def _name_cell(row: CostRow) -> Cell:
-    name = f"{row.name} ({_LEFT})" if row.left and row.key else row.name
+    # Runs end, agents leave; only of agents and models the last minutes are kept.
+    name = f"{row.name} ({_LEFT})" if row.left and row.usd_per_min is not None else row.name
     return Cell(name, "muted" if row.left or not row.key else "strong")
 
 

@@ -34,12 +34,13 @@ from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.meters import METER, Meters, lane_heading
 from dashboard.views.measures.progress import Progress
 from dashboard.views.measures.usage import is_metered, tokens_cell
-from dashboard.views.words.amounts import count, duration, median, money
+from dashboard.views.words.amounts import count, duration, money
 from dashboard.views.words.filters import Filter, parse_partial_filter
 from dashboard.views.words.glyphs import ACTIVITY
 from dashboard.views.words.help import COST_MEANING, P50_MEANING, STATE_MEANING, TOKENS_MEANING
 from dashboard.views.words.roles import name_with_role
 from dashboard.views.words.subjects import SupervisorSubject, filter_agents
+from engine.core.queries.team.figures import median
 from engine.core.queries.team.tree import MAX_UNWARNED_DEPTH, depth_of, levels_of, lineage_of, mean_ms_of
 from engine.core.state import Agent, State, Supervisor
 

@@ -4,7 +4,6 @@ Pure functions of the state. A share of fewer than `MIN_OUTCOMES` attempts is Na
 """
 
 import math
-import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -13,7 +12,7 @@ from engine.core.discovery.candidate import category_stem
 from engine.core.discovery.words import phrase_key
 from engine.core.errors import did_you_mean
 from engine.core.queries.money.recent import RecentFigures, recent_of
-from engine.core.queries.team.figures import is_busy, success_share
+from engine.core.queries.team.figures import is_busy, median, success_share
 from engine.core.queries.team.tree import subtree_of
 from engine.core.records.records import copy_with
 from engine.core.records.values import NO_USAGE, Usage
@@ -81,8 +80,8 @@ def share(done: int, failed: int) -> float:
 
 def median_ms(times_ms: Iterable[int]) -> float:
     """Return the median, in milliseconds; NaN without samples."""
-    samples_ms = list(times_ms)
-    return float(statistics.median(samples_ms)) if samples_ms else math.nan
+    middle_ms = median([*times_ms])
+    return math.nan if middle_ms is None else float(middle_ms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,6 +45,23 @@ def test_rows_of_every_grouping_add_up_to_what_the_team_has_spent() -> None:
         assert {cell["COST"].text[-5] for cell in cells} == {"."}
 
 
+def test_runs_that_have_ended_are_rows_beside_the_tasks_of_open_ones() -> None:
+    world = spent()
+    world.settle()
+    ended_usage = world.state.summary("r1")
+    submitted(world)
+    usage = Usage(cost_usd=Decimal("0.5"))
+    world.record(attempt(world, "critic"), "turn 1", what="model", input={"model": "small"}, usage=usage)
+    state = world.state
+
+    rows = {row.key: row for row in cost_rows(state, "task", state.at_ms)}
+    assert ended_usage is not None
+    assert rows["r1"].usage == ended_usage.usage
+    assert rows["r1"].left
+    assert sum(row.usage.cost_usd or 0 for key, row in rows.items() if key.startswith("t")) == Decimal("0.5")
+    assert sum(row.usage.cost_usd or 0 for row in rows.values()) == state.usage.cost_usd
+
+
 def test_an_agent_that_has_left_is_listed_with_its_models() -> None:
     state = spent().state
     (first, second) = cost_rows(state, "agent", state.at_ms)

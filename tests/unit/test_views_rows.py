@@ -19,7 +19,6 @@ from dashboard.views.words.amounts import (
     countdown,
     describe_usage,
     duration,
-    median,
     percent,
     pluralize,
     remaining,
@@ -31,6 +30,7 @@ from dashboard.views.words.names import MAX_CHARACTERS, MAX_TITLES, JournalTexts
 from engine.core.commands import Submit
 from engine.core.events import AgentAdded, EngineStopped, GroupPlanned, RunFinished, SpecUnregistered
 from engine.core.events import RunSubmitted as Submitted
+from engine.core.queries.team.figures import median
 from engine.core.records.values import TextRef, Usage
 from store import Record
 from tests.world import agent, team_world

@@ -7,10 +7,9 @@ See docs/reference/command-line.md.
 from typing import Any
 
 from dashboard.views.measures.digest import Digest
-from dashboard.views.words.amounts import median
 from engine.core.activities import Activities, CurrentActivity
 from engine.core.queries.targets import name_of
-from engine.core.queries.team.figures import success_share
+from engine.core.queries.team.figures import median, success_share
 from engine.core.queries.team.tree import agents_of, depth_of, mean_ms_of
 from engine.core.records.values import Usage
 from engine.core.state import Agent, Run, RunStatus, RunSummary, State, Supervisor, Task, TrackRecord

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
 
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.words.amounts import duration, median, percent, pluralize
+from dashboard.views.words.amounts import duration, percent, pluralize
 from engine.core.queries.targets import id_target
-from engine.core.queries.team.figures import success_share
+from engine.core.queries.team.figures import median, success_share
 from engine.core.queries.team.replacements import attempt_counts, fits_of, replacements
 from engine.core.state import Agent, State, SwapMode
 

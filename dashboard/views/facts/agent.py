@@ -16,7 +16,6 @@ from dashboard.views.words.amounts import (
     count,
     describe_usage,
     duration,
-    median,
     moment,
     p95,
     percent,
@@ -29,7 +28,7 @@ from dashboard.views.words.keyed import fill_keys
 from engine.core.events import AgentSwapped, Event, StepRecorded, SwapRolledBack
 from engine.core.queries.targets import id_target
 from engine.core.queries.team.able import why_away
-from engine.core.queries.team.figures import success_share
+from engine.core.queries.team.figures import median, success_share
 from engine.core.queries.team.track_record import mean_of
 from engine.core.queries.team.tree import supervisors_from
 from engine.core.scheduler.waiting import describe_stuck_slots

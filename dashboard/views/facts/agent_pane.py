@@ -22,9 +22,10 @@ from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.task_times import describe_times, times_of, times_plot
 from dashboard.views.tail import one_line, to_tail_line
-from dashboard.views.words.amounts import ago, duration, elapsed, median
+from dashboard.views.words.amounts import ago, duration, elapsed
 from dashboard.views.words.glyphs import task_mark
 from dashboard.views.words.names import Names, without_title
+from engine.core.queries.team.figures import median
 from engine.core.state import Agent, State, Task, TaskStatus
 
 MAX_ATTEMPTS = 3

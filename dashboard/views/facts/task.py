@@ -11,10 +11,11 @@ from dashboard.views.facts.live_values import read_live_value
 from dashboard.views.facts.now import now_of_task
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.limits import limit_facts
-from dashboard.views.words.amounts import count, describe_usage, duration, elapsed, median, moment, pluralize
+from dashboard.views.words.amounts import count, describe_usage, duration, elapsed, moment, pluralize
 from dashboard.views.words.glyphs import TASK, task_mark
 from dashboard.views.words.names import Names
 from engine.core.queries.targets import name_of
+from engine.core.queries.team.figures import median
 from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import State, Task
 

@@ -14,10 +14,11 @@ from dashboard.views.measures.activity import SLOTS_PER_SAMPLE, Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.usage import is_metered
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.amounts import cost_text, duration, elapsed, median
+from dashboard.views.words.amounts import cost_text, duration, elapsed
 from dashboard.views.words.glyphs import ACTIVITY, Mark, task_mark
 from dashboard.views.words.names import value_text
 from dashboard.views.words.roles import name_with_role
+from engine.core.queries.team.figures import median
 from engine.core.records.values import Usage
 from engine.core.state import Agent, State, Supervisor, Task, TaskStatus
 

@@ -21,7 +21,7 @@ _REST: dict[By, str] = {
     "agent": "left before it was kept",
     "model": "no model",
     "tool": "models, and no tool",
-    "task": "runs that have ended",
+    "task": "earlier runs",
 }
 """Name of the row of what no other row has, by grouping."""
 
@@ -30,11 +30,11 @@ class CostRow(NamedTuple):
     """What was spent on one agent, model, tool or task."""
 
     key: str
-    """Id of the agent or task, name of the model or tool; empty for the rest."""
+    """Id of the agent, the task or the ended run, name of the model or tool; empty for the rest."""
     name: str
     usage: Usage
     left: bool
-    """The agent has left the team, or the runs have ended."""
+    """The agent has left the team, or the run has ended."""
     share: float
     """Its part of the cost of the team, or of its tokens where no price is known; 0 to 1."""
     usd_per_min: Decimal | None
@@ -45,6 +45,8 @@ def cost_rows(state: State, by: By, now_ms: int) -> list[CostRow]:
     """Return what was spent by one grouping, the most first; rows without tokens and money are left out."""
     if by == "task":
         groups = {task.id: (f"{task.id}  {task.title}", own_usage(state, task), False) for task in state.tasks.values()}
+        # The state has no tasks of a run that has ended.
+        groups |= {run.id: (f"{run.id}  {run.title}, ended", run.usage, True) for run in state.finished}
         known = [usage for _, usage, _ in groups.values() if usage is not None]
         groups[""] = (_REST[by], usage_less(state.usage, known), True)
     else:

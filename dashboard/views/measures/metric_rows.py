@@ -27,11 +27,11 @@ from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.task_times import SWAP_MARK
 from dashboard.views.measures.usage import USAGE_TITLES, cost_cell, cost_rank, is_metered, tokens_cell
 from dashboard.views.network import mode_glyph
-from dashboard.views.words.amounts import count, duration, is_known, median, p95, percent
+from dashboard.views.words.amounts import count, duration, is_known, p95, percent
 from dashboard.views.words.filters import parse_partial_filter
 from dashboard.views.words.help import P50_MEANING
 from dashboard.views.words.subjects import SupervisorSubject, filter_agents
-from engine.core.queries.team.figures import success_share
+from engine.core.queries.team.figures import median, success_share
 from engine.core.queries.team.tree import agents_of, lineage_of
 from engine.core.records.values import Usage
 from engine.core.state import Spending, State

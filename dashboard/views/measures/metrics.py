@@ -18,9 +18,10 @@ from dashboard.views.measures.attempts import parts_of
 from dashboard.views.measures.queues import lengths_by_sample
 from dashboard.views.measures.strip import RATE_S
 from dashboard.views.measures.usage import is_metered
-from dashboard.views.words.amounts import cost_text, count, duration, median, p95, pluralize, short_money
+from dashboard.views.words.amounts import cost_text, count, duration, p95, pluralize, short_money
 from dashboard.views.words.amounts import countdown as left_of
 from engine.core.queries.money.spending import cost_budget, cost_budget_of
+from engine.core.queries.team.figures import median
 from engine.core.state import State
 
 WINDOWS_MS: Mapping[str, int] = {"1 m": 60_000, "5 m": 300_000, "1 h": 3_600_000, "24 h": 86_400_000}

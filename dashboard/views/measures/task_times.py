@@ -6,8 +6,9 @@ from typing import NamedTuple
 from dashboard.views.drawing.lines import Line, Span
 from dashboard.views.drawing.plots import axis_top, plot
 from dashboard.views.event_log import Entry
-from dashboard.views.words.amounts import duration, median
+from dashboard.views.words.amounts import duration
 from engine.core.events import AgentSwapped, AttemptDone, StepRecorded, SwapRolledBack
+from engine.core.queries.team.figures import median
 from engine.core.state import MAX_DURATIONS, Agent
 
 SWAP_MARK = "◆"

@@ -14,8 +14,9 @@ from dashboard.views.measures.attempts import Lane
 from dashboard.views.timeline.axis import FOLD, Axis, column_sums, cut_axis, slots_of
 from dashboard.views.timeline.lanes import Lanes
 from dashboard.views.timeline.rows import LaneRow
-from dashboard.views.words.amounts import clock, countdown, duration, median
+from dashboard.views.words.amounts import clock, countdown, duration
 from dashboard.views.words.glyphs import ACTIVITY, MARK_PRECEDENCE, MARK_TONES, TIME
+from engine.core.queries.team.figures import median
 from engine.core.state import State
 
 FIGURES_MIN_WIDTH = 100

@@ -181,15 +181,6 @@ def size(amount_bytes: int) -> str:
     return f"{amount_bytes / 1_000_000:.1f} MB"
 
 
-def median(values: Sequence[int]) -> float | None:
-    """The median; None without values."""
-    if not values:
-        return None
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-
-
 def p95(values: Sequence[int]) -> int | None:
     """The smallest value that 95 % of the values do not exceed; None without values."""
     return sorted(values)[(95 * len(values) + 99) // 100 - 1] if values else None

@@ -9,11 +9,11 @@ from typing import Generic, TypeVar
 
 from dashboard.views.facts.ended import EndedTask
 from dashboard.views.measures.digest import Digest
-from dashboard.views.words.amounts import median
 from dashboard.views.words.filters import Filter, Value
 from dashboard.views.words.glyphs import ACTIVITY, run_mark
 from engine.core.activities import Activities, ActivityKind
 from engine.core.queries.targets import name_of
+from engine.core.queries.team.figures import median
 from engine.core.queries.team.tree import supervisors_from
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, AgentStatus, Escalation, Run, RunSummary, State, Supervisor, Task, TaskStatus

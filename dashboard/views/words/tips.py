@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.words.amounts import duration, median, pluralize
+from dashboard.views.words.amounts import duration, pluralize
 from dashboard.views.words.keyed import fill_keys
+from engine.core.queries.team.figures import median
 from engine.core.state import Agent, Escalation, RunStatus, State
 
 DISMISS = "T"

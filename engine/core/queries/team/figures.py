@@ -1,5 +1,7 @@
 """Figures of agents, each defined once: screens, hints, lists of the command line and metrics show these."""
 
+from collections.abc import Sequence
+
 from engine.core.state import Agent
 
 MIN_OUTCOMES = 10
@@ -15,3 +17,12 @@ def success_share(done: int, failed: int) -> float | None:
     """Return the share of attempts that ended well, 0 to 1; None below `MIN_OUTCOMES`."""
     ended = done + failed
     return done / ended if ended >= MIN_OUTCOMES else None
+
+
+def median(values: Sequence[int]) -> float | None:
+    """Return the median, such as the p50 of an agent from its `at_work_ms`; None without values."""
+    if not values:
+        return None
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
