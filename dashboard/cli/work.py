@@ -166,7 +166,7 @@ def _trouble_item(state: State, key: str, row: NeedRow) -> dict[str, str]:
         command = f"quarterdeck cancel @{key}"
     else:
         command = f"quarterdeck resume @{key}"
-    return {"id": key, "about": row.about.text, "of": row.of, "problem": row.text, "command": command}
+    return {"id": key, "about": row.about.text, "of": row.asker, "problem": row.text, "command": command}
 
 
 @change("answer")

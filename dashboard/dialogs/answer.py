@@ -140,7 +140,8 @@ class AnswerDialog(Dialog):
             return f"One answer to {pluralize(len(self._ids), 'question')}"
         if not escalations:
             return self._ids[0]
-        return f"{self._ids[0]}: about {inbox.subject_name(self.state, escalations[0])}"
+        names = [name(self.state, escalations[0]) for name in (inbox.asker_name, inbox.subject_name)]
+        return f"{self._ids[0]}: {', about '.join(dict.fromkeys(names))}"
 
     def title_notes(self) -> Sequence[Cell]:
         """Return how many more wait, and a note while a part of the question is hidden: a person decides on all."""

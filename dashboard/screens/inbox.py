@@ -3,12 +3,16 @@
 from dashboard.actions import BY_NAME
 from dashboard.actions.action import CommandLine
 from dashboard.deck.text_reading import TextReading
+from dashboard.frame.remembered import RecentEvents
 from dashboard.frame.table_screen import BELOW, MARKS, TableScreen
 from dashboard.views.changes.targets import Target, target_of
-from dashboard.views.drawing.row_pane import RowDetails, describe_need
+from dashboard.views.drawing.lines import Line
+from dashboard.views.drawing.row_pane import RowDetails, describe_need, need_columns
 from dashboard.views.drawing.rows import Listing
+from dashboard.views.facts.agent_pane import agent_columns
+from dashboard.views.facts.conversation import TaskConversation
 from dashboard.views.facts.last_words import last_words
-from dashboard.views.inbox import inbox
+from dashboard.views.inbox import inbox, task_of_need
 from dashboard.views.view_state import ViewState
 
 
@@ -33,7 +37,8 @@ class InboxScreen(TableScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._reading = TextReading(self.update_now)
+        self._reading, self._recent = TextReading(self.update_now), RecentEvents(self)
+        self._conversation = TaskConversation()
 
     def show(self, view: ViewState) -> None:
         self._reading.texts.begin_redraw()
@@ -42,9 +47,7 @@ class InboxScreen(TableScreen):
 
     def listing(self, view: ViewState) -> Listing:
         def said(key: str) -> str:
-            question = view.state.escalations.get(key)
-            subject = key if question is None else question.subject
-            return last_words(view.state.tasks.get(subject), view.live, self._reading.texts)
+            return last_words(task_of_need(view.state, key), view.live, self._reading.texts)
 
         return inbox(
             view.state,
@@ -56,7 +59,15 @@ class InboxScreen(TableScreen):
         )
 
     def describe_row(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
-        details = describe_need(view, key, self._reading.texts, width, height)
+        if (agent := view.state.agents.get(key)) is not None:
+            agent_entries, pane_data = self._recent.entries_of_agent(key, view), self._recent.pane_data(key, view)
+            return RowDetails("AGENT", agent_columns(pane_data, agent, agent_entries, width, height))
+        task, earlier = task_of_need(view.state, key), list[Line]()
+        if task is not None and task.agent_id is not None:
+            own_width, beside_width = need_columns(width)
+            entries = self._recent.entries_of_agent(task.agent_id, view)
+            earlier = self._conversation.lines(entries[::-1], task.id, view.names, beside_width or own_width - 2)
+        details = describe_need(view, key, self._reading.texts, earlier, width, height)
         self._reading.read_missing(self.deck.background)
         return details
 

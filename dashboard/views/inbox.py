@@ -1,12 +1,12 @@
 """The inbox: questions with their answers, then members in error and failed tasks."""
 
 import json
-from collections.abc import Callable, Reversible, Sequence
+from collections.abc import Callable, Iterator, Reversible, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from dashboard.views.answers import answer_choices
+from dashboard.views.answers import answer_choices, answer_label
 from dashboard.views.drawing.call_lines import call_cells
 from dashboard.views.drawing.facts import to_cell, to_cells
 from dashboard.views.drawing.rows import (
@@ -22,7 +22,7 @@ from dashboard.views.drawing.rows import (
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.task import past_facts
 from dashboard.views.measures.digest import Digest
-from dashboard.views.words.amounts import clock, countdown, elapsed, moment, pluralize, spent_text
+from dashboard.views.words.amounts import ago, clock, countdown, elapsed, moment, pluralize, spent_text
 from dashboard.views.words.filters import parse_partial_filter
 from dashboard.views.words.keyed import fill_keys
 from dashboard.views.words.names import without_title
@@ -32,10 +32,8 @@ from engine.core.queries.people.needs import Reach, needs_person, reach_of
 from engine.core.queries.people.questions import similar_questions
 from engine.core.queries.targets import name_of
 from engine.core.records.records import JsonValue
-from engine.core.state import Escalation, State, TaskStatus
+from engine.core.state import Agent, Escalation, State, Task
 
-MIN_QUESTION_WIDTH = 56
-"""Minimum characters of a question before optional columns are shown."""
 _ABOUT = {
     "ask": "question",
     "approval": "approval",
@@ -55,7 +53,7 @@ class NeedRow(NamedTuple):
 
     about: Cell
     key: str = ""
-    of: str = ""
+    asker: str = ""
     text: str = ""
     default: Cell = EMPTY
     since_ms: int | None = None
@@ -78,25 +76,29 @@ def _asked_cell(row: NeedRow) -> Cell:
     return Cell(moment(row.since_ms, row.now_ms), "muted", rank=row.since_ms)
 
 
-_QUESTION_WIDTH, _MAX_QUESTION_WIDTH = 30, 100
-_DEFAULT_WIDTH, _MAX_DEFAULT_WIDTH = 18, 26
+MIN_QUESTION_WIDTH = 56
+"""Minimum characters of a question before optional columns are shown."""
+_QUESTION_WIDTH, _MAX_QUESTION_WIDTH = 30, 160
+_NO_DEFAULT = "waits for you"
+_MAX_DEFAULT_WIDTH = 26
+_HELP_WIDTH = len("h swap · ctrl+d stop")
 COLUMNS: tuple[Column[NeedRow, Any], ...] = (
     Column("ID", shell_rank=1, meaning="its id in commands", cell=lambda row: Cell(row.key)),
     Column("ABOUT", 9, shell_rank=2, cell=lambda row: row.about,
            meaning="what kind of thing needs you: a question, a failure, a doubt, an approval"),
-    Column("OF", 14, grow=1, max_width=34, path=True, shell_rank=2, meaning="what the question is about",
-           cell=lambda row: Cell(row.of, "strong")),
+    Column("FROM", 14, grow=2, max_width=34, path=True, shell_rank=2, meaning="who asks, or has the problem",
+           cell=lambda row: Cell(row.asker, "strong")),
     Column("QUESTION OR PROBLEM", _QUESTION_WIDTH, grow=9, max_width=_MAX_QUESTION_WIDTH, shell_rank=9,
            meaning="the question, or the problem", cell=lambda row: Cell(row.text)),
-    Column("DEFAULT", _DEFAULT_WIDTH, grow=1, max_width=_MAX_DEFAULT_WIDTH, calm=True,
+    Column("DEFAULT", len(_NO_DEFAULT), grow=1, max_width=_MAX_DEFAULT_WIDTH, calm=True,
            meaning="what happens without an answer in time", cell=lambda row: row.default),
     Column("AGE", 11, right=True, drop=2, calm=True, shell_rank=0, meaning="how long it has been waiting for you",
            cell=_age_cell),
-    Column("SAID BEFORE", 20, grow=4, max_width=70, drop=3, meaning="what the agent said before it asked or failed",
+    Column("SAID BEFORE", 20, grow=1, max_width=70, drop=3, meaning="what the agent said before it asked or failed",
            cell=lambda row: Cell(row.said, "muted")),
-    Column("ANSWERS", 30, grow=1, max_width=60, drop=4, shell_rank=4, meaning="what can be answered; enter asks which",
-           cell=lambda row: Cell(" · ".join(row.options or ()), "muted")),
-    Column("ASKED", 8, drop=5, shell_rank=3, meaning="when the question was asked", cell=_asked_cell),
+    Column("ANSWERS", shell_rank=4, meaning="what can be answered",
+           cell=lambda row: Cell(" · ".join(row.options or ()))),
+    Column("ASKED", shell_rank=3, meaning="when the question was asked", cell=_asked_cell),
 )  # fmt: skip
 
 
@@ -138,20 +140,18 @@ def _question_columns(state: State, now_ms: int, *, alone: bool) -> tuple[Column
     """
     every = state.escalations.values()
     if not every:
-        columns = visible_columns(COLUMNS, {"DEFAULT": (_DEFAULT_WIDTH, _DEFAULT_WIDTH)}, without=("ANSWERS", "ASKED"))
+        columns = visible_columns(COLUMNS, {"DEFAULT": (_HELP_WIDTH, _HELP_WIDTH)})
         return tuple(replace(column, drop=1) if column.title == "DEFAULT" else column for column in columns)
-    longest = max(len(escalation.question) for escalation in every)
+    longest = max(len(question_text(escalation)) for escalation in every)
     # A constant width during the countdown.
-    answer = max(len(escalation.default or "") for escalation in every) + len(" in 59 min 59 s")
+    answer = max(len(f"{each.default} in 59 min 59 s" if each.default is not None else _NO_DEFAULT) for each in every)
     question_width = min(max(_QUESTION_WIDTH, longest), _MAX_QUESTION_WIDTH)
-    asked_width = max(len(moment(escalation.asked_ms, now_ms)) for escalation in every)
     widths = {
         "QUESTION OR PROBLEM": (
             min(question_width, MIN_QUESTION_WIDTH),
             question_width if alone else _MAX_QUESTION_WIDTH,
         ),
-        "DEFAULT": (min(max(_DEFAULT_WIDTH, answer), _MAX_DEFAULT_WIDTH), _MAX_DEFAULT_WIDTH),
-        "ASKED": (asked_width, asked_width),
+        "DEFAULT": (min(max(answer, 0 if alone else _HELP_WIDTH), _MAX_DEFAULT_WIDTH), _MAX_DEFAULT_WIDTH),
     }
     return visible_columns(COLUMNS, widths)
 
@@ -169,7 +169,7 @@ def need_row(state: State, key: str, now_ms: int, counts: Digest | None = None, 
         return NeedRow(
             Cell(_ABOUT.get(escalation.kind, escalation.kind), "attention"),
             key,
-            subject_name(state, escalation),
+            asker_name(state, escalation),
             question_text(escalation),
             Cell(default_text(escalation, now_ms), "draining" if escalation.due_ms is not None else "muted"),
             escalation.asked_ms,
@@ -182,25 +182,19 @@ def need_row(state: State, key: str, now_ms: int, counts: Digest | None = None, 
         return NeedRow(Cell(noun, "error"), key, name, text, help_cell, since_ms, now_ms)
 
     if (agent := state.agents.get(key)) is not None:
-        keys = "<swap:h> swap · <pause or resume:z> resume"
+        name, keys = full_name(state, agent), "<swap:h> swap · <pause or resume:z> resume"
         if agent.error is None:
             stuck = counts.activities.of_agent(agent) if counts is not None else None
             words, since_ms = (stuck.words, stuck.since_ms) if stuck is not None else ("", None)
-            return problem(
-                "an agent", agent.name, f"is stuck: {words}", "<swap:h> swap · <cancel:ctrl+d> stop", since_ms
-            )
-        return problem("an agent", agent.name, f"cannot work: {agent.error}", keys)
+            return problem("an agent", name, f"is stuck: {words}", "<swap:h> swap · <cancel:ctrl+d> stop", since_ms)
+        return problem("an agent", name, f"cannot work: {agent.error}", keys)
     if (supervisor := state.supervisors.get(key)) is not None:
         return problem("a team", supervisor.name, str(supervisor.error), "<pause or resume:z> resume")
     task = state.tasks.get(key)
     if task is None:
         return NeedRow(Cell("settled", "muted"))
-    text = (
-        "in doubt: it may have run before the engine ended"
-        if task.status is TaskStatus.IN_DOUBT
-        else f"has failed: {without_title(task.error or 'no message', task.title)}"
-    )
-    return problem("a task", task.title, text, "<retry:r> retry", task.ended_ms)
+    text = f"{task.title} has failed: {without_title(task.error or 'no message', task.title)}"
+    return problem("a task", asker_of_task(state, task), text, "<retry:r> retry", task.ended_ms)
 
 
 def question_text(escalation: Escalation) -> str:
@@ -214,7 +208,13 @@ def question_text(escalation: Escalation) -> str:
     if escalation.kind != "approval" or not isinstance(arguments, dict):
         return escalation.question
     values = ", ".join(f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items())
-    return f"may it {detail['tool']}? {values}"
+    return f"{_headline(escalation)} {values}"
+
+
+def _headline(escalation: Escalation) -> str:
+    """Return a question without the arguments of its call, which stand below it."""
+    has_arguments = escalation.kind == "approval" and isinstance(escalation.detail.get("arguments"), dict)
+    return f"may it call {escalation.detail['tool']}?" if has_arguments else escalation.question
 
 
 def default_text(escalation: Escalation, now_ms: int) -> str:
@@ -222,8 +222,48 @@ def default_text(escalation: Escalation, now_ms: int) -> str:
     if escalation.left_ms is not None:
         return f"{escalation.default}, {countdown(escalation.left_ms)} after its run is resumed"
     if escalation.due_ms is None or escalation.default is None:
-        return "waits for you"
+        return _NO_DEFAULT
     return f"{escalation.default} in {countdown(escalation.due_ms - now_ms)}"
+
+
+def full_name(state: State, agent: Agent) -> str:
+    """Return the name of an agent, with its team where there are several."""
+    team = state.supervisors[agent.supervisor_id]
+    return f"{team.name}/{agent.name}" if len(state.supervisors) > 1 else agent.name
+
+
+def asker_of_task(state: State, task: Task) -> str:
+    """Return the name of the agent of a task; without one that of its team."""
+    agent = state.agents.get(task.agent_id or "")
+    return full_name(state, agent) if agent is not None else name_of(state, task.supervisor_id)
+
+
+def asker_name(state: State, escalation: Escalation) -> str:
+    """Return who asks: an agent, or the subject of a question about a run or a member."""
+    if (task := state.tasks.get(escalation.subject)) is not None:
+        return asker_of_task(state, task)
+    agent = state.agents.get(escalation.subject)
+    return full_name(state, agent) if agent is not None else subject_name(state, escalation)
+
+
+def task_of_need(state: State, key: str) -> Task | None:
+    """Return the task that a need is about: of a question, a failed one, or what a stuck agent is at."""
+    question = state.escalations.get(key)
+    subject = key if question is None else question.subject
+    agent = state.agents.get(subject)
+    return state.tasks.get(next(iter({**agent.running, **agent.parked}), "") if agent is not None else subject)
+
+
+def earlier_answers(state: State, agent_id: str | None, recent: Reversible[Entry], now_ms: int) -> Iterator[Cell]:
+    """Yield how earlier questions about the work of an agent were answered, the newest first."""
+    for entry in reversed(recent):
+        event = entry.event
+        if isinstance(event, EscalationAnswered):
+            task = state.tasks.get(event.subject)
+            if task is not None and task.agent_id == agent_id:
+                name = str(event.detail.get("tool") or _ABOUT.get(event.kind, event.kind))
+                answer = f"{answer_label(event.answer)}{f': {event.output}' if event.output is not None else ''}"
+                yield labelled_cell(name, f"{answer}, {ago(now_ms - entry.at_ms)}", "muted")
 
 
 def subject_name(state: State, escalation: Escalation) -> str:
@@ -284,7 +324,7 @@ def several_lines(state: State, ids: Sequence[str], recent: Reversible[Entry], n
         escalation = state.escalations.get(question_id)
         if escalation is not None:
             kind = _ABOUT.get(escalation.kind, escalation.kind)
-            text = f"{kind} · {subject_name(state, escalation)} · {escalation.question}"
+            text = f"{kind} · {asker_name(state, escalation)} · {_headline(escalation)}"
             cells.append(labelled_cell(question_id, text))
             cells += call_cells(escalation)
         else:
@@ -318,7 +358,7 @@ def question_lines(state: State, escalation: Escalation, now_ms: int, said: str 
     Args:
         said: The last words of the agent, from `facts.last_words`.
     """
-    lines = [Cell(escalation.question, "strong"), *call_cells(escalation)]
+    lines = [Cell(_headline(escalation), "strong"), *call_cells(escalation)]
     if said:
         lines.append(labelled_cell("it said", said))
     lines.append(labelled_cell("holds back", _REACH_WORDS[reach_of(state, escalation.id)]))

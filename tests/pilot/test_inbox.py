@@ -9,6 +9,7 @@ from textual.widgets import Button, TextArea
 
 from dashboard.dialogs.answer import AnswerDialog
 from dashboard.widgets.bar import Bar
+from dashboard.widgets.lines import Lines
 from engine.core.commands import Answer
 from engine.core.signals import AgentUnusable
 from tests.pilot.hand import Hand, opened
@@ -230,7 +231,7 @@ async def test_what_one_answer_is_for_is_shown_call_by_call(tmp_path: Path) -> N
     async with opened(tmp_path, work=asking()[0]) as hand:
         await hand.press("8", "down", "enter", "ctrl+a")
         assert "answers     e2, and with it:" in hand.told("details")
-        assert "e3          approval · Look up the moon · seeker wants to call files/write" in hand.told("details")
+        assert "e3          approval · seeker · may it call files/write?" in hand.told("details")
         assert 'with        path: "moon' in hand.told("details")
         await hand.press("1")
         assert hand.ordered == Answer(escalation="e2", answer="allow_once", alike=True)
@@ -271,3 +272,18 @@ async def test_what_comes_in_above_leaves_the_cursor_on_its_row(tmp_path: Path) 
         work.say(AgentUnusable(agent_id=scout, generation=1, error="gone"))
         await hand.meanwhile(Answer(escalation="e3", answer="allow_once"))
         assert (hand.table.rows.keys[0], hand.table.selected) == (scout, "e2")
+
+
+async def test_a_row_says_who_asks_what_in_full_and_the_pane_what_was_said_and_answered_before(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=choosing_and_approving("run", "read"), size=(200, 60)) as hand:
+        await hand.meanwhile(Answer(escalation="e2", answer="allow_once"))
+        await hand.press("8", "down")
+        assert hand.line(2).split()[:8] == ["approval", "writer", "may", "it", "call", "read?", "path", '"1.md"']
+        pane = hand.app.screen.query_one("#below", Lines).text
+        assert "may it call read?" in pane
+        assert "6  reject once" in pane
+        assert "run         allow once" in pane, pane
+        await hand.press("up")
+        pane = hand.app.screen.query_one("#below", Lines).text
+        assert "SAID AND DONE" in pane
+        assert "⚙ search query spring tides  limit 3" in pane

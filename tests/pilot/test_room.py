@@ -21,9 +21,7 @@ MAX_BLANK = 0.4
 WORLDS: dict[str, Callable[[], World]] = {"talking": lambda: talking()[0], "trouble": trouble, "audit": audit}
 PLACES = ("costs", "audit", "teams", "engines", "log")
 """Screens that are opened by their name."""
-INBOX = "8"
-"""Its pane is about one question, whose whole text it has; other questions may be cut."""
-SCREENS = {key: (key,) for key in "1234567890" if key != INBOX} | {
+SCREENS = {key: (key,) for key in "1234567890"} | {
     "supervisor": ("1", "enter"),
     "agent": ("0", "enter"),
     "task": ("5", "enter"),

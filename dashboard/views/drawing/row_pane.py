@@ -1,6 +1,7 @@
 """The pane below a table, with details of the row under the cursor. Pure."""
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from dashboard.views.answers import MAX_DIGIT, AnswerChoice, answer_choices
@@ -8,17 +9,17 @@ from dashboard.views.drawing.facts import to_cells
 from dashboard.views.drawing.lines import BLANK, Line, Span, cut, hairline, indent, pad
 from dashboard.views.drawing.prose import prose
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.drawing.sections import wrap_beginning, wrap_end
+from dashboard.views.drawing.sections import EDGE_WIDTH, Section, draw_side_by_side, wrap_beginning, wrap_end
 from dashboard.views.facts.agent_says import latest_output
 from dashboard.views.facts.ended import EndedTask
-from dashboard.views.facts.last_words import earlier_lines, last_words
+from dashboard.views.facts.last_words import last_words
 from dashboard.views.facts.run_page import run_lines
 from dashboard.views.facts.run_times import finished_times
 from dashboard.views.facts.run_work import Census, at_work_lines, ended_lines, waiting_lines
 from dashboard.views.facts.steps import words_now
 from dashboard.views.facts.task import task_facts
 from dashboard.views.facts.task_page import child_lines, task_lines
-from dashboard.views.inbox import question_lines
+from dashboard.views.inbox import earlier_answers, question_lines, task_of_need
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.names import JournalTexts
 from dashboard.views.words.subjects import worker_name
@@ -29,6 +30,10 @@ _MAX_WIDTH = 120
 """Maximum width of prose: longer lines are hard to read."""
 _MAX_LINES = 8
 """Lines of one paragraph."""
+_MAX_ANSWERS = 5
+"""Earlier answers to the same agent that are shown."""
+_TWO_COLUMN_MIN_WIDTH = 160
+"""Width of a pane from which on a need and the conversation before it stand beside each other."""
 _MAX_WORDS_LINES = 4
 """Lines of what the agent of one task says now."""
 _MAX_OUTPUT_CHARACTERS = 4_000
@@ -36,7 +41,7 @@ _MAX_OUTPUT_CHARACTERS = 4_000
 
 
 class RowDetails(NamedTuple):
-    """The title and the lines of the pane."""
+    """The title and the lines of the pane; without a title the first line is its hairline."""
 
     title: str
     lines: Sequence[Line]
@@ -45,35 +50,55 @@ class RowDetails(NamedTuple):
 
 
 def draw_details(more: RowDetails, width: int) -> list[Line]:
-    """Return the pane with its hairline."""
+    """Return the pane with its hairline, unless its lines begin with their own."""
+    if not more.title:
+        return [*more.lines]
     return [hairline(more.title, width, right=more.right), *more.lines]
 
 
-def describe_need(view: ViewState, key: str, texts: JournalTexts, width: int, height: int) -> RowDetails | None:
-    """Return a question with its answers and what its agent said before, or the problem of a member or a task."""
+def need_columns(width: int) -> tuple[int, int]:
+    """Return the widths of the texts of a need and of the conversation beside it; 0 if that stands below it."""
+    half = width // 2
+    return (half - EDGE_WIDTH, width - half - EDGE_WIDTH) if width >= _TWO_COLUMN_MIN_WIDTH else (width, 0)
+
+
+def describe_need(
+    view: ViewState, key: str, texts: JournalTexts, earlier: Sequence[Line], width: int, height: int
+) -> RowDetails | None:
+    """Return a question with its answers, or the problem of a team or a task, and what was said and done in its task.
+
+    Args:
+        view: What is shown.
+        key: Id of the need.
+        texts: Texts of the journal.
+        earlier: What was said and done up to now.
+        width: In cells.
+        height: In lines.
+    """
     state, now_ms = view.state, view.now_ms
-    escalation = state.escalations.get(key)
-    if escalation is not None:
-        task = state.tasks.get(escalation.subject)
-        said = last_words(task, view.live, texts)
-        lines = labelled_paragraphs(question_lines(state, escalation, now_ms, said), width)
-        choices = answer_choices([escalation])
-        answers = [Line((Span(" answers", "muted"),)), *labelled_paragraphs(choice_cells(choices), width)]
-        lines += [BLANK, *answers] if choices else []
-        if earlier := earlier_lines(task, texts, height - len(lines) - 2):
-            lines += [BLANK, Line((Span(" before, the newest first", "muted"),)), *labelled_lines(earlier, width)]
-        return RowDetails(f"QUESTION {key}", lines, "enter answers it" if view.can_write else "")
-    if key in state.tasks:
-        return describe_task(view, key, None, width, height)
-    member = state.agents.get(key) or state.supervisors.get(key)
-    if member is None:
-        return None
-    words = member.error
-    if words is None:
-        activity = view.counts.activities.of_agent(state.agents[key]) if key in state.agents else None
-        words = f"is stuck: {activity.words}" if activity is not None and activity.kind == "stuck" else "works again"
-    problem = Cell(words, "error")
-    return RowDetails(member.name, labelled_paragraphs([problem], width))
+    escalation, task = state.escalations.get(key), task_of_need(state, key)
+    if (supervisor := state.supervisors.get(key)) is not None:
+        problem = Cell(supervisor.error or "works again", "error")
+        return RowDetails(supervisor.name, labelled_paragraphs([problem], width))
+    if escalation is None:
+        return describe_task(view, key, None, width, height, earlier=earlier)
+    own_width, beside_width = need_columns(width)
+    said = last_words(task, view.live, texts)
+    lines = labelled_paragraphs(question_lines(state, escalation, now_ms, said), own_width)
+    choices = answer_choices([escalation])
+    answers = labelled_paragraphs(choice_cells(choices), own_width)
+    lines += [BLANK, Line((Span(" answers", "muted"),)), *answers] if choices else []
+    asker = task.agent_id if task is not None else None
+    if before := [*islice(earlier_answers(state, asker, view.recent, now_ms), _MAX_ANSWERS)]:
+        lines += [BLANK, Line((Span(" answered before", "muted"),)), *labelled_lines(before, own_width)]
+    title, right = f"QUESTION {key}", "enter answers it" if view.can_write else ""
+    if beside_width:
+        beside = Section("SAID AND DONE", earlier[-height:], right)
+        panes = [([Section(title, lines)], own_width + EDGE_WIDTH), ([beside], beside_width + EDGE_WIDTH)]
+        return RowDetails("", draw_side_by_side(panes, height + 1))
+    if earlier and (left := height - len(lines) - 1) >= 2:
+        lines += [hairline("SAID AND DONE", width), *indent_lines(earlier[-left:])]
+    return RowDetails(title, lines, right)
 
 
 def choice_cells(choices: Sequence[AnswerChoice], *, tone: str = "muted") -> list[Cell]:

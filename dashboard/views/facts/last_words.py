@@ -1,17 +1,14 @@
-"""The last words of an agent about a task: what it said before it asked or failed, and what it did before. Pure."""
+"""The last words of an agent about a task: what it said before it asked or failed. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from dashboard.views.drawing.rows import Cell, labelled_cell
 from dashboard.views.words.names import JournalTexts
-from engine.core.records.values import as_text
 from engine.core.state import Task
 
 _TURN = "turn:"
 _MAX_TURNS = 3
 """Turns of a model that are looked through: some only call tools."""
 _MAX_CHARACTERS = 4_000
-_MAX_STEPS = 20
 
 
 def last_words(task: Task | None, live: Mapping[str, str], texts: JournalTexts) -> str:
@@ -31,22 +28,3 @@ def last_words(task: Task | None, live: Mapping[str, str], texts: JournalTexts) 
         if text or output == "…":
             return text[-_MAX_CHARACTERS:]
     return ""
-
-
-def earlier_lines(task: Task | None, texts: JournalTexts, max_lines: int) -> Sequence[Cell]:
-    """Return what an agent said and did on a task, the newest first, one line each."""
-    keys = [] if task is None or max_lines < 1 else [*task.steps][-min(max_lines, _MAX_STEPS) :]
-    cells = []
-    if keys and keys[-1].startswith(_TURN):
-        keys.pop()  # the last words, which are shown whole
-    for key in reversed(keys):
-        kind, name = f"{key}::".split(":")[:2]
-        value = texts.json(task.steps[key]) if task is not None else None
-        if kind == "turn":
-            text = str(value.get("text") or value.get("thinking") or "") if isinstance(value, dict) else ""
-            label = "said"
-        else:
-            text, label = as_text(value) if value is not None else "done", name if kind == "call" else kind
-        if text := " ".join(text.split()):
-            cells.append(labelled_cell(label, text, "muted"))
-    return cells
