@@ -1,7 +1,6 @@
 """The Metrics screen: plots of the team over time, and a table of its members."""
 
-from collections.abc import Iterable, Set
-from typing import TypeVar
+from collections.abc import Iterable
 
 from textual import events
 from textual.binding import Binding
@@ -13,7 +12,7 @@ from dashboard.frame.attempt_records import AttemptRecords, window_end_ms
 from dashboard.frame.table_screen import TableScreen
 from dashboard.views.drawing.lines import Line
 from dashboard.views.drawing.rows import Cell, Listing
-from dashboard.views.measures.activity import AttemptEnd, AttemptSpend
+from dashboard.views.measures.activity import AttemptEnd
 from dashboard.views.measures.metric_rows import HEADS, ORDERS, count_figures, metric_rows, teams_of
 from dashboard.views.measures.metrics import TABLE_MIN_LINES, WINDOWS_MS, Window, draw_plots, grid, plot_count
 from dashboard.views.view_state import ViewState
@@ -25,7 +24,6 @@ from engine.core.state import Agent, State
 
 DRAW_EVERY_MS = 1_000
 """Shortest time between two redraws, in milliseconds."""
-_T = TypeVar("_T", AttemptEnd, AttemptSpend)
 _AXIS = 10
 """Approximate cells of the axis of a plot."""
 
@@ -49,10 +47,9 @@ class TeamPlots:
         """That of the records for which the window was fitted."""
 
     def update(self, view: ViewState) -> None:
-        """Collect new ends of attempts and usage."""
-        ends, spends = self._records.update(view)
-        if ends or spends:
-            self._count(view.state, ends, spends)
+        """Collect new ends of attempts."""
+        if ends := self._records.update(view):
+            self._count(view.state, ends)
         if self._records.generation != self._generation:
             self._generation = self._records.generation
             self._fit_window(view)
@@ -83,11 +80,12 @@ class TeamPlots:
         member = self.member_in(state)
         return [*state.agents.values()] if member is None else agents_of(state, member)
 
-    def _count(self, state: State, ends: Iterable[AttemptEnd], spends: Iterable[AttemptSpend]) -> None:
+    def _count(self, state: State, ends: Iterable[AttemptEnd]) -> None:
         """Add the work of the plotted agents to the samples."""
-        agent_ids = None if self.member_in(state) is None else {agent.id for agent in self._agents_in(state)}
-        self._samples.add(_records_of(ends, agent_ids))
-        self._samples.add_spends(_records_of(spends, agent_ids))
+        if self.member_in(state) is not None:
+            agent_ids = {agent.id for agent in self._agents_in(state)}
+            ends = [end for end in ends if end.agent_id in agent_ids]
+        self._samples.add(ends)
 
     def lines(self, view: ViewState, size: Size) -> list[Line]:
         """Draw the plots."""
@@ -98,7 +96,7 @@ class TeamPlots:
         samples_key = (self.window, samples, member, self._records.generation)
         if samples_key != self._samples_key:
             self._samples, self._samples_key = Window(WINDOWS_MS[self.window], samples, now_ms), samples_key
-            self._count(state, self._records.ends, self._records.spends)
+            self._count(state, self._records.ends)
         tasks = [state.tasks.get(task_id) for agent in agents for task_id in agent.running]
         attempts = [task.attempt for task in tasks if task is not None and task.attempt is not None]
         running_ms = [now_ms - attempt.at_work_ms(now_ms) for attempt in attempts]
@@ -214,11 +212,6 @@ class MetricsScreen(TableScreen):
     def action_open_agent(self) -> None:
         if self.table.selected is not None:
             self.deck.open_key(self.table.selected)
-
-
-def _records_of(records: Iterable[_T], agent_ids: Set[str] | None) -> Iterable[_T]:
-    """Return the records of some agents; None stands for all."""
-    return records if agent_ids is None else (record for record in records if record.agent_id in agent_ids)
 
 
 SCREEN = MetricsScreen

@@ -61,7 +61,7 @@ async def test_the_table_says_of_which_window_its_figures_are_also_on_a_small_sc
         assert hand.line(0).split("  ")[0].strip() == "AGENT, LAST 1 h"
         await hand.press("w")
         await look(hand)
-        assert hand.line(0).split("  ")[0].strip() == "AGENT, LAST 24 h"
+        assert hand.line(0).split("  ")[0].strip() == "AGENT, LAST 1 m"
         means = {column.title: column.meaning for column in hand.table.rows.columns}
         assert "window" in means["DONE"]
 
@@ -161,7 +161,6 @@ async def test_what_steps_have_spent_is_plotted_also_where_the_ends_of_their_att
     work.now_ms += 1_000
     work.succeed(attempt(work, "ada"))
     async with opened(tmp_path, work=work, size=(200, 60)) as hand:
-        hand.app.feed.activity.spends.clear()
         await hand.press("4")
         await look(hand)
         await until(hand.pilot, lambda: "$0.25 in the window" in drawn(hand))

@@ -301,8 +301,6 @@ def test_all_that_a_team_has_spent_is_counted_when_it_is_reported(reports: list[
     (root,) = world.state.roots
     tokens = (root.usage.tokens_in or 0) + (root.usage.tokens_out or 0)
 
-    assert sum(one.tokens for one in activity.spends) == tokens
-    assert sum(one.cost_usd for one in activity.spends) == (root.usage.cost_usd or 0)
     assert sum(activity.tokens.sums(world.now_ms, SLOTS, 1)) == tokens
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from decimal import Decimal
 from operator import mul
 from typing import Any
 
@@ -11,14 +12,16 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from dashboard.views.drawing.lines import Line
-from dashboard.views.drawing.plots import spark
+from dashboard.views.drawing.plots import spark, stack_tones
 from dashboard.views.drawing.rows import Listing
-from dashboard.views.measures.activity import Activity, AttemptEnd, AttemptSpend
+from dashboard.views.measures.activity import Activity, AttemptEnd
 from dashboard.views.measures.digest import make_digest
 from dashboard.views.measures.metric_rows import ORDERS, MemberFigures, count_figures, metric_rows, teams_of
-from dashboard.views.measures.metrics import WINDOWS_MS, Series, Window, draw_plots
+from dashboard.views.measures.metrics import WINDOWS_MS, Series, Window, _sample_spends, _stack_costs, draw_plots
 from engine.core.queries.team.tree import agents_of
+from engine.core.records.values import Usage
 from tests.pilot.scene import audit
+from tests.story import attempt, submitted
 from tests.world import World, agent, team_world
 
 NOW_MS = 10_000_000
@@ -31,16 +34,6 @@ ENDS = st.lists(
         duration_ms=st.integers(5_000, 9_000),
         at_work_ms=st.integers(0, 5_000),
         outcome=st.sampled_from(["done", "failed", "stopped"]),
-    ),
-    max_size=60,
-)
-SPENDS = st.lists(
-    st.builds(
-        AttemptSpend,
-        at_ms=st.integers(NOW_MS - 59_000, NOW_MS - 1),
-        agent_id=st.sampled_from(["a1", "a2"]),
-        tokens=st.integers(0, 1_000),
-        cost_usd=st.integers(0, 1_000).map(float),
     ),
     max_size=60,
 )
@@ -69,14 +62,43 @@ def test_every_end_in_the_window_is_in_one_sample(ends: list[AttemptEnd], sample
     assert len(found.p50_ms) == len(found.p95_ms) == samples
 
 
-@given(SPENDS, st.integers(2, 200))
-def test_all_that_was_spent_in_the_window_is_in_one_sample(spends: list[AttemptSpend], samples: int) -> None:
-    window = Window(120_000, samples, NOW_MS)
-    window.add_spends(spends)
-    found = window.series(NOW_MS)
+@given(
+    st.lists(st.tuples(st.integers(0, 9_000), st.sampled_from(["ada", "bob"]), st.integers(0, 999)), max_size=30),
+    st.integers(2, 200),
+    st.sampled_from([60_000, 300_000, 3_600_000]),
+)
+def test_the_plots_of_tokens_and_cost_add_up_to_what_was_spent_in_the_window(
+    spends: list[tuple[int, str, int]], samples: int, window_ms: int
+) -> None:
+    work = team_world(agent("ada"), agent("bob"))
+    work.now_ms = NOW_MS // 60_000 * 60_000
+    begin_ms = work.now_ms
+    for pause_ms, name, number in spends:
+        work.now_ms += pause_ms
+        submitted(work)
+        usage = Usage(tokens_in=number, cost_usd=Decimal(number) / 100)
+        for each in ("ada", "bob"):
+            work.succeed(attempt(work, each), usage=usage if each == name else Usage())
+    found = series([], window_ms=window_ms, samples=samples, now_ms=work.now_ms)
+    sampled = _sample_spends(found, work.state, "", work.now_ms)
+    whole = sum(number for _, _, number in spends)
 
-    assert sum(found.tokens) == sum(one.tokens for one in spends)
-    assert sum(found.cost_usd) == sum(one.cost_usd for one in spends)
+    assert sum(sampled.tokens) <= whole + 0.01
+    if work.now_ms - begin_ms < window_ms - 2 * found.each_ms - 5_000:
+        assert sum(sampled.tokens) == pytest.approx(whole)
+        assert sum(sampled.cost_usd) == pytest.approx(whole / 100)
+    stack, legend = _stack_costs(found, work.state, None, sampled.cost_usd, work.now_ms)
+    for place, cost_usd in enumerate(sampled.cost_usd):
+        assert sum(part[place] for _, part in stack) == pytest.approx(cost_usd * 60_000 / found.each_ms, abs=1e-6)
+    assert {span.text.split()[0] for span in legend} <= {"ada", "bob"}
+
+
+def test_a_stack_has_the_colour_of_the_part_that_reaches_a_height() -> None:
+    stack = [("low", [1.0, 1.0, 0.0, 0.0]), ("high", [1.0, 1.0, 4.0, 0.0])]
+
+    assert [stack_tones(stack, 2, value) for value in (0.5, 1.5, 3.0)] == [
+        ["low", "high"], ["high", "high"], ["high", "high"]
+    ]  # fmt: skip
 
 
 @given(ENDS)

@@ -125,6 +125,7 @@ def plot(
     labels: Sequence[str],
     tones: Sequence[str],
     over: Sequence[float] = (),
+    stack: Sequence[tuple[str, Sequence[float]]] = (),
 ) -> list[Line]:
     """Return an area with its axis at the left.
 
@@ -135,6 +136,7 @@ def plot(
         labels: Labels of the axis from top to bottom, spread over the height.
         tones: Styles of the lines from bottom to top, spread over the height.
         over: Samples that are drawn as a line over the area.
+        stack: The parts of the area from bottom to top, each with its style and its samples.
     """
     label_width = max(map(len, labels), default=0)
     plot_width = max(0, width - label_width - 2)
@@ -145,13 +147,27 @@ def plot(
         tone = tones[min(len(tones) - 1, (height - 1 - row) * len(tones) // height)]
         label = Span(pad(label_at.get(row, ""), label_width, right=True) + " ", "faint")
         axis = Span("┤" if row in label_at else "│", "line")
-        lines.append(Line((label, axis, *_lay_over(dots, overlay[row], tone))))
+        value = top * (height - 1 - row + 0.5) / height
+        tones_of_cells = stack_tones(stack, plot_width, value) if stack else [tone] * plot_width
+        lines.append(Line((label, axis, *_lay_over(dots, overlay[row], tones_of_cells))))
     return lines
 
 
-def _lay_over(below: str, overlay: str, tone: str) -> tuple[Span, ...]:
+def stack_tones(stack: Sequence[tuple[str, Sequence[float]]], width: int, value: float) -> list[str]:
+    """Return for each cell the style of the part that reaches a value, or of the highest part."""
+    tones = [stack[0][0]] * width
+    sums = [0.0] * (2 * width)
+    for tone, samples in stack:
+        newest = samples[-2 * width :]
+        for place, sample in enumerate(newest, 2 * width - len(newest)):
+            if sample > 0:
+                if sums[place] < value:
+                    tones[place // 2] = tone
+                sums[place] += sample
+    return tones
+
+
+def _lay_over(below: str, overlay: str, tones: Sequence[str]) -> tuple[Span, ...]:
     """Return a line of braille with another one drawn over it in its own style."""
-    if not overlay.strip():
-        return (Span(below, tone),)
-    both = zip(below, overlay, strict=True)
-    return join_spans((under, tone) if over == " " else (over, "plot-p95") for under, over in both)
+    cells = zip(below, overlay.ljust(len(below)), tones, strict=True)
+    return join_spans((under, tone) if over == " " else (over, "plot-p95") for under, over, tone in cells)

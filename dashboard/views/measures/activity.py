@@ -37,16 +37,6 @@ class AttemptEnd(NamedTuple):
     """Stopped means cancelled, preempted or set aside for a budget."""
 
 
-class AttemptSpend(NamedTuple):
-    """Tokens and money that an attempt reported at a step or at its end; each amount is reported once."""
-
-    at_ms: int
-    agent_id: str
-    tokens: int
-    """Input and output tokens."""
-    cost_usd: float
-
-
 class ActivityMark(NamedTuple):
     """A mark: a rare event of an agent, a supervisor or a task."""
 
@@ -64,7 +54,7 @@ END_KINDS = tuple(event_class.type for event_class in _ENDS)
 SPENDING = tuple(event_class for event_class in on.EVENTS if hasattr(event_class, "usage"))
 """Events that report the usage of an attempt since its last report."""
 SPEND_KINDS = tuple(event_class.type for event_class in SPENDING)
-"""Kinds of events that `spends_of` reads."""
+"""Their kinds."""
 _SUBJECTS: dict[type[Event], str] = {
     on.AgentSwapped: "agent_id",
     on.SwapRolledBack: "agent_id",
@@ -87,10 +77,6 @@ class Activity:
         """The last ends of attempts, the newest at the right."""
         self.ended_count = 0
         """Number of all ends of attempts."""
-        self.spends: deque[AttemptSpend] = deque(maxlen=_MAX_KEPT)
-        """The last reports of usage, the newest at the right."""
-        self.spend_count = 0
-        """Number of all reports of usage."""
         self.marks: deque[ActivityMark] = deque(maxlen=_MAX_KEPT)
         self.started_ms: dict[str, int] = {}
         """Last start of an attempt by agent."""
@@ -136,14 +122,15 @@ class Activity:
         return [min(1.0, sum(column) / whole) for column in zip(*busy_by_agent, strict=True)]
 
     def count_earlier(self, events: Sequence[Event]) -> None:
-        """Count ends and usage of events before all counted ones; the oldest event comes first."""
-        ends, spends = ends_of(events), spends_of(events)
-        self.ended_count, self.spend_count = self.ended_count + len(ends), self.spend_count + len(spends)
-        self.ends, self.spends = deque([*ends, *self.ends], _MAX_KEPT), deque([*spends, *self.spends], _MAX_KEPT)
+        """Count ends and tokens of events before all counted ones; the oldest event comes first."""
+        ends = ends_of(events)
+        self.ended_count += len(ends)
+        self.ends = deque([*ends, *self.ends], _MAX_KEPT)
         for end in ends:
             self._count_end(end)
-        for spend in spends:
-            self.tokens.add(spend.at_ms, spend.tokens)
+        for event in events:
+            if isinstance(event, SPENDING):
+                self._spend(event)
 
     def count_open_attempts(self, state: State) -> None:
         """Add open attempts whose start was not among the events."""
@@ -242,11 +229,9 @@ class Activity:
             self.attempts.team.failed.add(end.at_ms)
 
     def _spend(self, event: Any) -> None:
-        spent = _spend_of(event)
-        if spent is not None:
-            self.spend_count += 1
-            self.spends.append(spent)
-            self.tokens.add(spent.at_ms, spent.tokens)
+        tokens = (event.usage.tokens_in or 0) + (event.usage.tokens_out or 0)
+        if event.agent_id is not None and tokens:
+            self.tokens.add(event.at_ms, tokens)
 
     def _answer(self, event: on.EscalationAnswered | on.QuestionWithdrawn) -> None:
         self.attempts.close_question(event.escalation_id, event.at_ms)
@@ -306,17 +291,3 @@ def _end_of(event: Any) -> AttemptEnd:
         "done" if isinstance(event, on.AttemptDone) else "failed" if isinstance(event, on.AttemptFailed) else "stopped"
     )
     return AttemptEnd(event.at_ms, event.task_id, event.agent_id, event.duration_ms, event.usage.time_ms, outcome)
-
-
-def spends_of(events: Iterable[Event]) -> list[AttemptSpend]:
-    """Return the reports of usage among events."""
-    spends = (_spend_of(event) for event in events if isinstance(event, SPENDING))
-    return [spend for spend in spends if spend is not None]
-
-
-def _spend_of(event: Any) -> AttemptSpend | None:
-    usage = event.usage
-    tokens, cost = (usage.tokens_in or 0) + (usage.tokens_out or 0), usage.cost_usd
-    if event.agent_id is None or not (tokens or cost):
-        return None
-    return AttemptSpend(event.at_ms, event.agent_id, tokens, float(cost or 0))

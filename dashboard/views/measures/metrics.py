@@ -1,30 +1,39 @@
 """Plots of a team over time: cost, tokens, money spent, throughput, time per task, attempts at work, queue, failures.
 
-If the team uses no tokens, the first three are left out. The data are the ends of attempts and the reports of usage.
+If the team uses no tokens, the first three are left out. The data are the ends of attempts; of tokens and money, the
+windows of the state.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from heapq import nlargest
 from itertools import accumulate, chain
 from math import ceil
+from typing import NamedTuple
 
 from rich.cells import cell_len
 
 from dashboard.views.drawing.lines import BLANK, Line, Span, cell_width, hairline, spread
 from dashboard.views.drawing.plots import axis_top, plot
-from dashboard.views.measures.activity import Activity, AttemptEnd, AttemptSpend
+from dashboard.views.measures.activity import Activity, AttemptEnd
 from dashboard.views.measures.attempts import parts_of
 from dashboard.views.measures.queues import lengths_by_sample
 from dashboard.views.measures.strip import RATE_S
 from dashboard.views.measures.usage import is_metered
 from dashboard.views.words.amounts import cost_text, count, duration, p95, pluralize, short_money
 from dashboard.views.words.amounts import countdown as left_of
-from engine.core.queries.money.spending import cost_budget, cost_budget_of
+from engine.core.queries.money.recent import Scope, spent_by_slot
+from engine.core.queries.money.spending import cost_budget, cost_budget_of, name_of_spender
 from engine.core.queries.team.figures import median
-from engine.core.state import State
+from engine.core.queries.team.tree import agents_of
+from engine.core.state import COARSE_SLOTS, SLOT_MS, State
 
-WINDOWS_MS: Mapping[str, int] = {"1 m": 60_000, "5 m": 300_000, "1 h": 3_600_000, "24 h": 86_400_000}
+WINDOWS_MS: Mapping[str, int] = {"1 m": 60_000, "5 m": 300_000, "1 h": 3_600_000}
+FINE_WINDOW_MS = 300_000
+"""Longest window for which the state has what was spent by slots of 5 s; it has slots of a minute for an hour."""
+STACK_TONES = ("busy", "accent", "plot-p95", "paused")
+"""Tones of the agents that spent most, in the plot of cost; the others share one."""
 LABEL_WIDTH = 7
 """Cells of the labels of an axis."""
 TITLE_MARGIN = 7
@@ -52,8 +61,6 @@ class Series:
     p95_ms: list[float] = field(default_factory=list)
     busy: list[float] = field(default_factory=list)
     """Mean number of attempts at work."""
-    tokens: list[int] = field(default_factory=list)
-    cost_usd: list[float] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -62,14 +69,12 @@ class _Bucket:
 
     done: int = 0
     failed: int = 0
-    tokens: int = 0
-    cost_usd: float = 0.0
     busy_ms: int = 0
     took_ms: list[int] = field(default_factory=list)
 
 
 class Window:
-    """Ends of attempts and usage by sample; each is counted once, when it is added."""
+    """Ends of attempts by sample; each is counted once, when it is added."""
 
     def __init__(self, window_ms: int, samples: int, now_ms: int) -> None:
         """Create a window that ends now."""
@@ -103,15 +108,6 @@ class Window:
             for slot, part_ms in parts_of(begin_ms, end.at_ms, each_ms):
                 self._bucket(slot).busy_ms += part_ms
 
-    def add_spends(self, spends: Iterable[AttemptSpend]) -> None:
-        """Count usage, in any order; usage before the window is left out."""
-        for spend in spends:
-            place = spend.at_ms // self._each_ms
-            if place >= self._first:
-                bucket = self._bucket(place)
-                bucket.tokens += spend.tokens
-                bucket.cost_usd += spend.cost_usd
-
     def _bucket(self, place: int) -> _Bucket:
         bucket = self._buckets.get(place)
         if bucket is None:
@@ -132,8 +128,6 @@ class Window:
             [],
             [],
             [bucket.busy_ms / each_ms for bucket in buckets],
-            [bucket.tokens for bucket in buckets],
-            [bucket.cost_usd for bucket in buckets],
         )
         begin_ms = first * each_ms
         _add_open_attempts(out.busy, [since_ms - begin_ms for since_ms in running_ms], now_ms - begin_ms, each_ms)
@@ -187,6 +181,11 @@ class _Plot:
     below: str
     tones: tuple[str, ...]
     over: Sequence[float] = ()
+    stack: Sequence[tuple[str, Sequence[float]]] = ()
+    prefix: str = ""
+    """Before the value, if there is room."""
+    legend: tuple[Span, ...] = ()
+    """In place of `below`: the names of the parts of the stack."""
 
 
 def plot_count(state: State) -> int:
@@ -228,7 +227,7 @@ def draw_plots(
     queue = lengths_by_sample(samples, now_ms, series.each_ms, len(series.done))
     waiting = max(0, queue[-1]) if waiting is None else waiting
     plots = [
-        *(_cost_plots(series, state, member) if is_metered(state) else ()),
+        *(_cost_plots(series, state, member, now_ms) if is_metered(state) else ()),
         *_plots(series, queue, waiting, len(state.agents) if agents is None else agents),
     ]
     if large is not None:
@@ -244,26 +243,92 @@ def draw_plots(
     return lines
 
 
-def _cost_plots(series: Series, state: State, member_id: str | None) -> list[_Plot]:
-    """Return cost a minute, tokens a second, and the money spent, with the budget as a line."""
+def _slots_of(series: Series) -> tuple[int, bool]:
+    """Return the length of the slots of spending, in milliseconds, and whether they are the fine ones."""
+    is_fine = series.each_ms * len(series.done) < 2 * FINE_WINDOW_MS  # samples are rounded up
+    return (SLOT_MS if is_fine else SLOT_MS * COARSE_SLOTS), is_fine
+
+
+class _Spends(NamedTuple):
+    """What was spent in the samples of a window."""
+
+    tokens: list[float]
+    cost_usd: list[float]
+
+
+def _sample_spends(series: Series, state: State, key: str, now_ms: int) -> _Spends:
+    """Return what an agent, a supervisor or (empty key) the team has spent, spread evenly over each slot."""
+    samples = len(series.done)
+    slot_ms, is_fine = _slots_of(series)
+    scope: Scope = "supervisor" if not key or key in state.supervisors else "agent"
+    first = now_ms // series.each_ms - samples + 1
+    spends = _Spends([0.0] * samples, [0.0] * samples)
+    for subject_id in [key] if key else [root.id for root in state.roots]:
+        for slot, spent in spent_by_slot(state, scope, subject_id, now_ms, is_fine=is_fine).items():
+            begin_ms, end_ms = slot * slot_ms, min((slot + 1) * slot_ms, now_ms + 1)
+            for place, part_ms in parts_of(begin_ms, end_ms, series.each_ms):
+                if 0 <= place - first < samples:
+                    spends.tokens[place - first] += spent.tokens * part_ms / (end_ms - begin_ms)
+                    spends.cost_usd[place - first] += spent.cost_usd * part_ms / (end_ms - begin_ms)
+    return spends
+
+
+def _stack_costs(
+    series: Series, state: State, member_id: str | None, total: Sequence[float], now_ms: int
+) -> tuple[list[tuple[str, Sequence[float]]], tuple[Span, ...]]:
+    """Return the cost a minute of the agents that spent most, of the others in one, and their names with amounts."""
+    below = None if member_id is None else {agent.id for agent in agents_of(state, member_id)}
+    agent_ids = [an_id for an_id in (state.windows.agents if state.windows else ()) if below is None or an_id in below]
+    slot_ms, is_fine = _slots_of(series)
+    oldest = (now_ms - series.each_ms * len(series.done)) // slot_ms
+    spent: dict[str, float] = {}
+    for agent_id in agent_ids:
+        by_slot = spent_by_slot(state, "agent", agent_id, now_ms, is_fine=is_fine)
+        if cost_usd := sum(amounts.cost_usd for slot, amounts in by_slot.items() if slot >= oldest):
+            spent[agent_id] = cost_usd
+    costs = {
+        agent_id: _sample_spends(series, state, agent_id, now_ms).cost_usd
+        for agent_id in nlargest(len(STACK_TONES), spent, key=spent.__getitem__)
+    }
+    parts = [
+        (tone, name_of_spender(state, agent_id) or agent_id, costs[agent_id])
+        for tone, agent_id in zip(STACK_TONES, costs, strict=False)
+    ]
+    rest = [max(0.0, whole - sum(part)) for whole, *part in zip(total, *costs.values(), strict=True)]
+    if sum(rest) > 1e-6:
+        parts.append(("muted", "others", rest))
+    scale = 60_000 / series.each_ms
+    legend = [Span(f"{name} {short_money(_decimal(sum(cost)))}  ", tone) for tone, name, cost in parts]
+    return [(tone, [each * scale for each in cost]) for tone, _, cost in parts], tuple(legend)
+
+
+def _cost_plots(series: Series, state: State, member_id: str | None, now_ms: int) -> list[_Plot]:
+    """Return cost a minute by agent, tokens a second, and the money spent, with the budget as a line."""
     seconds = series.each_ms / 1000
-    costs = [cost * 60 / seconds for cost in series.cost_usd]
-    tokens = [number / seconds for number in series.tokens]
+    spends = _sample_spends(series, state, member_id or "", now_ms)
+    costs = [cost * 60 / seconds for cost in spends.cost_usd]
+    tokens = [number / seconds for number in spends.tokens]
+    stack, legend = _stack_costs(series, state, member_id, spends.cost_usd, now_ms)
     member = state.agents.get(member_id or "") or state.supervisors.get(member_id or "")
     usage = state.usage if member is None else member.usage
     budget = cost_budget(state) if member is None else cost_budget_of(state, member)
     rate, whole = short_money(_decimal(_recent_mean(costs, series.each_ms))), float(usage.cost_usd or 0)
-    spent = [max(0.0, whole - later) for later in reversed([*accumulate(reversed(series.cost_usd[1:]), initial=0.0)])]
+    spent = [max(0.0, whole - later) for later in reversed([*accumulate(reversed(spends.cost_usd[1:]), initial=0.0)])]
     limit = float(budget.limit) if budget is not None else 0.0
-    in_window = short_money(_decimal(sum(series.cost_usd)))
+    in_window = short_money(_decimal(sum(spends.cost_usd)))
     of_limit = f"{cost_text(usage)} of {short_money(budget.limit)}" if budget is not None else cost_text(usage)
     return [
-        _money_plot("COST", f"{rate}/min", costs, f"a minute; {in_window} in the window"),
+        replace(
+            _money_plot("COST", f"{rate}/min", costs, "a minute"),
+            prefix=f"{in_window} in the window, ",
+            stack=stack,
+            legend=legend,
+        ),
         _plain_plot(
             "TOKENS",
             f"{_recent_mean(tokens, series.each_ms):,.0f}/s",
             tokens,
-            f"a second; {sum(series.tokens):,} in the window",
+            f"a second; {sum(spends.tokens):,.0f} in the window",
             (_LOW, _MID, _HIGH),
         ),
         _money_plot("SPENT", of_limit, spent, "the line is the budget" if limit else "added up", limit),
@@ -290,13 +355,14 @@ def _plots(series: Series, queue: Sequence[float], waiting: int, agents: int) ->
         _plain_plot("THROUGHPUT", f"{_recent_mean(done, series.each_ms):.1f}/s", done, "done a second", _BUSY),
         _Plot(
             "TIME A TASK",
-            f"{LATEST}p50 {duration(series.p50_ms[-1] or None)}  p95 {duration(series.p95_ms[-1] or None)}",
+            f"p50 {duration(series.p50_ms[-1] or None)}  p95 {duration(series.p95_ms[-1] or None)}",
             series.p50_ms,
             (duration(time_top), duration(time_top / 2), "0"),
             time_top,
             "the line is p95",
             (_LOW, _MID, _HIGH),
             series.p95_ms,
+            prefix=LATEST,
         ),
         _plain_plot("QUEUE", count(waiting), queue, "tasks waiting", ("guide", "idle", "waiting")),
         _plain_plot(
@@ -325,23 +391,30 @@ def _plain_plot(title: str, value: str, values: Sequence[float], below: str, ton
 
 def _draw_plot(spec: _Plot, width: int, height: int, series: Series, end: str) -> list[Line]:
     """Return one plot with its title and the labels of its axes."""
-    has_room = cell_len(spec.title) + cell_len(spec.value) + TITLE_MARGIN <= width
-    lines = [
-        hairline(spec.title, width, right=spec.value if has_room else spec.value.removeprefix(LATEST), tone="strong")
-    ]
+    value = spec.prefix + spec.value
+    has_room = cell_len(spec.title) + cell_len(value) + TITLE_MARGIN <= width
+    lines = [hairline(spec.title, width, right=value if has_room else spec.value, tone="strong")]
     room = height - 2
     labels = [f"{label:>{LABEL_WIDTH}}" for label in spec.labels]
     if room > 0:
-        lines += plot(spec.values, width, room, top=spec.top, labels=labels, tones=spec.tones, over=spec.over)
+        lines += plot(
+            spec.values, width, room, top=spec.top, labels=labels, tones=spec.tones, over=spec.over, stack=spec.stack
+        )
     wide = LABEL_WIDTH + 2
     # Rounding of samples to whole milliseconds makes the window slightly longer.
     window_ms = series.each_ms * len(series.done) // 1000 * 1000
     left = [Span(" " * wide), Span(f"−{left_of(window_ms)}", "faint")]
-    middle = Span(spec.below, "faint")
-    free = width - wide - len(end) - cell_width(left[1:]) - cell_width([middle])
+    middle = _fit_legend(spec.legend, width - wide - len(end) - cell_width(left[1:]) - 3) or [Span(spec.below, "faint")]
+    free = width - wide - len(end) - cell_width(left[1:]) - cell_width(middle)
     last = f"{end} " if free > 2 else end
-    lines.append(spread([*left, Span(" " * max(1, (free - 2) // 2)), middle], [Span(last, "faint")], width))
+    lines.append(spread([*left, Span(" " * max(1, (free - 2) // 2)), *middle], [Span(last, "faint")], width))
     return lines
+
+
+def _fit_legend(legend: Sequence[Span], max_width: int) -> list[Span]:
+    """Return the first names that fit."""
+    widths = accumulate(cell_len(span.text) for span in legend)
+    return [span for span, width in zip(legend, widths, strict=True) if width <= max_width]
 
 
 def _side_by_side(blocks: Sequence[Sequence[Line]]) -> list[Line]:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from engine.core.discovery.candidate import category_stem
 from engine.core.discovery.words import phrase_key
@@ -73,6 +73,27 @@ def usd_per_min(state: State, scope: Scope, key: str, now_ms: int) -> Decimal:
     return Decimal(cost_nano) / (5 * 10**9)
 
 
+class Spent(NamedTuple):
+    """What was spent in a slot of time."""
+
+    tokens: int
+    """Input and output tokens."""
+    cost_usd: float
+
+
+_NOTHING = Spent(0, 0.0)
+
+
+def spent_by_slot(state: State, scope: Scope, key: str, now_ms: int, *, is_fine: bool) -> dict[int, Spent]:
+    """Return what was spent in the last 60 slots of 5 s, or else of a minute, by number of the slot."""
+    spent: dict[int, Spent] = {}
+    for number, amounts in _slots(_windows_of(state, scope, key), now_ms // SLOT_MS, is_fine=is_fine):
+        tokens, cost_usd = spent.get(number, _NOTHING)
+        tokens += amounts.get("tokens_in", 0) + amounts.get("tokens_out", 0)
+        spent[number] = Spent(tokens, cost_usd + amounts.get("cost_nano", 0) / 1e9)
+    return spent
+
+
 def model_figures(state: State, name: str, now_ms: int | None = None) -> Recent:
     """Return the figures of a model's calls: durations, successes, kinds of errors, tokens, cost.
 
@@ -133,17 +154,22 @@ def _figures(windows: list[Window], now_ms: int) -> Recent:
 def _sum(windows: Iterable[Window], newest: int, *, is_fine: bool) -> dict[str, int]:
     """Return the amounts of all slots of the span that ends with fine slot `newest`."""
     total: dict[str, int] = {}
+    for _, amounts in _slots(windows, newest, is_fine=is_fine):
+        for key, amount in amounts.items():
+            total[key] = total.get(key, 0) + amount
+    return total
+
+
+def _slots(windows: Iterable[Window], newest: int, *, is_fine: bool) -> Iterator[tuple[int, dict[str, int]]]:
+    """Yield the numbers and the amounts of the slots of a span, a number perhaps several times."""
     slot_size = 1 if is_fine else COARSE_SLOTS
     oldest = newest // slot_size - MAX_SLOTS
     for window in windows:
-        slots = window.fine if is_fine else window.coarse
-        pieces = [amounts for number, amounts in slots.items() if number > oldest]
+        for number, amounts in (window.fine if is_fine else window.coarse).items():
+            if number > oldest:
+                yield number, amounts
         if window.slot // slot_size > oldest:
-            pieces.append(window.in_progress())
-        for amounts in pieces:
-            for key, amount in amounts.items():
-                total[key] = total.get(key, 0) + amount
-    return total
+            yield window.slot // slot_size, window.in_progress()
 
 
 def _figures_of(amounts: dict[str, int], span_s: int) -> RecentFigures:
