@@ -1,7 +1,7 @@
 """Where time went, against timelines painted millisecond by millisecond."""
 
 from collections import Counter
-from itertools import pairwise
+from itertools import accumulate, chain
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from engine.core.commands import Answer, Pause, Resume, Submit
 from engine.core.queries.work.critical_path import critical_path
 from engine.core.queries.work.times import times_of, times_of_attempt
-from engine.core.records.spans import BLOCKED, KIND_OF, MODEL, REST, TOOL, pack
+from engine.core.records.spans import BLOCKED, KIND_OF, MODEL, REST, TOOL
 from engine.core.signals import ModelErred
 from engine.core.specs.failure_policies import Escalate, Retry
 from engine.core.state import Run, State, Task, TaskStatus
@@ -118,10 +118,10 @@ def test_the_critical_path_is_the_deepest_task_that_ended_last(children: list[tu
     end_ms = 40
     state = State(at_ms=end_ms)
     state.runs["r1"] = run = Run(id="r1", supervisor_id="s1", request="", title="", root_id="t0")
-    add_task(state, 0, None, [pack(REST, end_ms)])
+    add_task(state, 0, None, [(end_ms, REST)])
     for number, (parent, lengths) in enumerate(children, 1):
         # It waits for others, is at work, and so on.
-        spans = [pack((BLOCKED, MODEL, BLOCKED, TOOL)[place], length) for place, length in enumerate(lengths)]
+        spans = [(length, (BLOCKED, MODEL, BLOCKED, TOOL)[place]) for place, length in enumerate(lengths)]
         add_task(state, number, f"t{min(parent, number - 1)}", spans)
 
     expected = Counter(kind_at(state, state.tasks["t0"], moment) for moment in range(end_ms))
@@ -129,12 +129,13 @@ def test_the_critical_path_is_the_deepest_task_that_ended_last(children: list[tu
     assert critical_path(state, run, end_ms).times == dict(expected)
 
 
-def add_task(state: State, number: int, parent_id: str | None, spans: list[int]) -> None:
+def add_task(state: State, number: int, parent_id: str | None, spans: list[tuple[int, int]]) -> None:
     """Add a task that has ended, and below which others may be put."""
     children: list[str] = []
     task = Task(
-        id=f"t{number}", run_id="r1", parent_id=parent_id, supervisor_id="s1", kind="agent", title="", spans=spans,
-        children=children, status=TaskStatus.DONE, ended_ms=sum(packed >> 4 for packed in spans),
+        id=f"t{number}", run_id="r1", parent_id=parent_id, supervisor_id="s1", kind="agent", title="",
+        children=children, spans=tuple(chain(*spans)), status=TaskStatus.DONE,
+        ended_ms=sum(duration_ms for duration_ms, _ in spans),
     )  # fmt: skip
     state.tasks[task.id] = task
     if parent_id is not None:
@@ -153,23 +154,17 @@ def kind_at(state: State, task: Task, moment: int) -> str:
     ]
     if open_children:
         return kind_at(state, min(open_children)[2], moment)
-    ends = [0]
-    for packed in task.spans:
-        ends.append(ends[-1] + (packed >> 4))
-    return next(
-        KIND_OF[packed & 15]
-        for packed, (since_ms, end_ms) in zip(task.spans, pairwise(ends), strict=True)
-        if since_ms <= moment < end_ms
-    )
+    ends = accumulate(task.spans[::2])
+    return next(KIND_OF[code] for code, end_ms in zip(task.spans[1::2], ends, strict=True) if moment < end_ms)
 
 
 def stretches(task: Task) -> list[tuple[int, int]]:
     """Return the times in which a task was open."""
     found: list[tuple[int, int]] = []
     at_ms = 0
-    for packed in task.spans:
-        end_ms = at_ms + (packed >> 4)
-        if packed & 15 != BLOCKED and end_ms > at_ms:
+    for duration_ms, code in zip(task.spans[::2], task.spans[1::2], strict=True):
+        end_ms = at_ms + duration_ms
+        if code != BLOCKED and end_ms > at_ms:
             found.append((at_ms, end_ms))
         at_ms = end_ms
     return found

@@ -67,6 +67,8 @@ class Window:
     """The end of that slot."""
     times_ms: list[int] = field(default_factory=list)
     """Times at work of the last done attempts of that slot, which no amount contains yet; at most `MAX_TIMES`."""
+    wait_ms: int = 0
+    """What those attempts waited before they began, which no amount contains yet."""
     open: dict[str, int] = field(default_factory=dict)
     """Amounts of the slot in progress, which the others do not contain yet."""
     fine: dict[int, dict[str, int]] = field(default_factory=dict)
@@ -82,6 +84,8 @@ class Window:
         for bits, number in Counter(map(int.bit_length, self.times_ms)).items():
             key = DURATION_KEYS[min(bits, 23)]
             amounts[key] = amounts.get(key, 0) + number
+        if self.wait_ms:
+            amounts["wait_ms"] = amounts.get("wait_ms", 0) + self.wait_ms
         return amounts
 
 

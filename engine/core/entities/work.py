@@ -259,8 +259,8 @@ class Task:
     created_ms: int = 0
     started_ms: int | None = None
     ended_ms: int | None = None
-    spans: Sequence[int] = ()
-    """What it did and waited for since its creation, packed (`records/spans.py`)."""
+    spans: tuple[int, ...] = ()
+    """What it did and waited for since its creation, two integers for each span (`records/spans.py`)."""
     counted_ms: int = 0
     """The time up to which `spans` goes."""
 

@@ -167,7 +167,7 @@ def settle(state: State, run: Run, task: Task, agent: Agent, usage: Usage, *, do
         else:
             payer.usage.time_ms += time_ms
         payer = state.tasks[payer.parent_id] if payer.parent_id is not None else None
-    if is_spent(usage):
+    if usage.cost_usd is not None or usage.tokens_in is not None or usage.tokens_out is not None:
         for total in _totals(state, task, agent):
             add_usage(total, usage)
         spend(state, task, agent, usage)

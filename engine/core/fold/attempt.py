@@ -198,6 +198,7 @@ def _end_attempt(state: State, task: Task, *, stuck: bool = False) -> Agent | No
     run.since_ms -= attempt.since_ms
     if attempt.parked:
         slots.stop_waiting_for_slot(state, task)
+        slots.mark_agent(state, agent)
         del agent.parked[task.id]
     else:
         run.at_work -= 1
@@ -211,9 +212,8 @@ def _end_attempt(state: State, task: Task, *, stuck: bool = False) -> Agent | No
     slots.vacate(state, agent, task)
     if stuck:
         slots.refresh_agent(state, agent)
-    else:
-        slots.mark_agent(state, agent)
-    give_up_probe(state, agent, task)
+    if agent.probe is not None:
+        give_up_probe(state, agent, task)
     return agent
 
 
@@ -236,7 +236,8 @@ def _attempt_done(state: State, event: events.AttemptDone) -> None:
     run, attempt, duration_ms = state.runs[event.run_id], task.attempt, event.duration_ms
     agent = _end_attempt(state, task)
     if agent is not None and attempt is not None:
-        record_progress(agent, attempt.generation, has_ended=True)
+        if agent.probation is not None or agent.proven != attempt.generation:
+            record_progress(agent, attempt.generation, has_ended=True)
         settle(state, run, task, agent, event.usage, done=1)
         count_done(state, agent, task, attempt, time_ms=event.usage.time_ms, category=run.category)
         agent.failures_in_a_row = 0

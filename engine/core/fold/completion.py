@@ -36,7 +36,14 @@ def end(state: State, task: Task, status: TaskStatus, *, error: str | None = Non
     task.error = error
     task.ended_ms = state.at_ms
     if task.kind == "agent":
-        _count(state, task)
+        run = state.runs[task.run_id]
+        run.ended += 1
+        if status is _DONE:
+            run.done += 1
+            state.tasks_done += 1
+        elif status is _FAILED:
+            run.failed += 1
+            state.tasks_failed += 1
     else:
         allow_next_item(state, task)
     if task.parent_id is not None:
@@ -102,17 +109,6 @@ def forget_drain(state: State, agent_id: str) -> None:
     for escalation in list(state.escalations.values()):
         if escalation.kind == "drain" and escalation.subject == agent_id:
             withdraw(state, escalation.id)
-
-
-def _count(state: State, task: Task) -> None:
-    run = state.runs[task.run_id]
-    run.ended += 1
-    if task.status is _DONE:
-        run.done += 1
-        state.tasks_done += 1
-    elif task.status is _FAILED:
-        run.failed += 1
-        state.tasks_failed += 1
 
 
 def _update_parent(state: State, task: Task, parent: Task) -> None:

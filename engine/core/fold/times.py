@@ -7,19 +7,7 @@ event is what its fields say before that event changes them, so a handler calls 
 
 from engine.core.queries.work.times import code_of, detail_of, pieces_of, stop_kind
 from engine.core.records.records import copy_with
-from engine.core.records.shared import extend
-from engine.core.records.spans import (
-    CODE_BITS,
-    CODE_MASK,
-    DETAIL_SHIFT,
-    PERSON,
-    QUEUE,
-    REST,
-    STEP_CODES,
-    SUSPENDED,
-    duration_of,
-    pack,
-)
+from engine.core.records.spans import CODE_BITS, QUEUE, REST, STEP_CODES, SUSPENDED
 from engine.core.state import Agent, State, Stoppage, Supervisor, Task
 
 MAX_STOPPAGES = 200
@@ -29,23 +17,23 @@ MAX_STOPPAGES = 200
 def count_time(state: State, task: Task) -> None:
     """Count the time since the last count as what `task` does or waits for at present; not after its end."""
     at_ms, counted_ms = state.at_ms, task.counted_ms
-    if counted_ms == at_ms or task.ended_ms is not None:
+    if counted_ms >= at_ms or task.ended_ms is not None:
         return
-    code = QUEUE if task.ready and task.escalation_id is None else code_of(state, task)
-    if code == PERSON or not counted_ms or (code == QUEUE and state.stoppages):
+    attempt = task.attempt
+    # The usual cases, without further calls: the beginning and the end of each attempt.
+    if attempt is not None and not attempt.parked and counted_ms:
+        code = REST
+    elif task.ready and counted_ms and task.escalation_id is None and not state.stoppages:
+        code = QUEUE
+    else:
         _count_until(state, task, at_ms)
         return
-    # The usual case, written out: twice for each attempt.
-    if counted_ms < at_ms:
-        task.counted_ms = at_ms
-        spans = task.spans
-        packed = at_ms - counted_ms << CODE_BITS | code
-        if type(spans) is not list:
-            task.spans = [packed]
-        elif (last := spans[-1]) & CODE_MASK == code and not last >> DETAIL_SHIFT:
-            spans[-1] = last + packed - code
-        else:
-            spans.append(packed)
+    task.counted_ms = at_ms
+    spans = task.spans
+    if spans and spans[-1] == code:
+        task.spans = (*spans[:-2], spans[-2] + at_ms - counted_ms, code)
+    else:
+        task.spans = spans + (at_ms - counted_ms, code)  # noqa: RUF005 - half the time of unpacking
 
 
 def _count_until(state: State, task: Task, until_ms: int) -> None:
@@ -60,11 +48,11 @@ def _add(task: Task, code: int, until_ms: int, detail: int = 0) -> None:
     if duration_ms <= 0:
         return
     task.counted_ms = until_ms
-    packed, spans = pack(code, duration_ms, detail), task.spans
-    if spans and spans[-1] >> DETAIL_SHIFT == packed >> DETAIL_SHIFT and spans[-1] & CODE_MASK == code:
-        task.spans = [*spans[:-1], spans[-1] + (duration_ms << CODE_BITS)]
+    kind, spans = detail << CODE_BITS | code, task.spans
+    if spans and spans[-1] == kind:
+        task.spans = (*spans[:-2], spans[-2] + duration_ms, kind)
     else:
-        task.spans = extend(spans, [packed])
+        task.spans = (*spans, duration_ms, kind)
 
 
 def count_step(state: State, task: Task, what: str, duration_ms: int, *, number: int) -> None:
@@ -74,18 +62,17 @@ def count_step(state: State, task: Task, what: str, duration_ms: int, *, number:
     if duration_ms <= 0 or attempt is None:
         return
     began_ms = max(state.at_ms - duration_ms, attempt.started_ms)
-    code = STEP_CODES[what]
+    kind = number << CODE_BITS | STEP_CODES[what]
     spans = [*task.spans]
     end_ms, index = task.counted_ms, len(spans)
     while index and end_ms > began_ms:
-        index -= 1
-        packed = spans[index]
-        since_ms = end_ms - duration_of(packed)
-        if packed & CODE_MASK == REST:
-            taken = pack(code, end_ms - max(since_ms, began_ms), number)
-            spans[index : index + 1] = [taken] if since_ms >= began_ms else [pack(REST, began_ms - since_ms), taken]
+        index -= 2
+        since_ms = end_ms - spans[index]
+        if spans[index + 1] == REST:
+            taken = [end_ms - max(since_ms, began_ms), kind]
+            spans[index : index + 2] = taken if since_ms >= began_ms else [began_ms - since_ms, REST, *taken]
         end_ms = since_ms
-    task.spans = spans or ()
+    task.spans = tuple(spans)
 
 
 def count_suspension(state: State, since_ms: int) -> None:

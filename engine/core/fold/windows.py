@@ -30,13 +30,12 @@ def count_done(state: State, agent: Agent, task: Task, attempt: Attempt, *, time
     window = None if state.windows is None else state.windows.agents.get(agent.id)
     if window is None or state.at_ms >= window.until_ms or len(window.times_ms) >= MAX_TIMES:
         window = _window_of(state, agent, state.at_ms // SLOT_MS)
-        window.open, window.times_ms = window.in_progress(), []
-    window.times_ms.append(time_ms)
+        window.open, window.times_ms, window.wait_ms = window.in_progress(), [], 0
     wait_ms = attempt.started_ms - task.ready_ms
-    if wait_ms > 0:
-        _add(window.open, "wait_ms", wait_ms)
+    window.times_ms.append(time_ms)
+    window.wait_ms += wait_ms
     if category is not None:
-        _count_in_category(state, category, DURATION_KEYS[min(time_ms.bit_length(), 23)], max(0, wait_ms))
+        _count_in_category(state, category, DURATION_KEYS[min(time_ms.bit_length(), 23)], wait_ms)
 
 
 def count_failed(state: State, agent: Agent, task: Task, attempt: Attempt, error_type: str) -> None:
@@ -195,7 +194,8 @@ def _forget_old(state: State, windows: dict[str, Window], slot: int) -> None:
 def _close(state: State, window: Window, slot: int, agent: Agent | None) -> None:
     """Close the slot in progress and begin `slot`; an agent's amounts are added to its supervisor too."""
     closed, amounts = window.slot, window.in_progress()
-    window.slot, window.until_ms, window.open, window.times_ms = slot, (slot + 1) * SLOT_MS, {}, []
+    window.slot, window.until_ms = slot, (slot + 1) * SLOT_MS
+    window.open, window.times_ms, window.wait_ms = {}, [], 0
     if not amounts:
         return
     windows = [window]

@@ -1,7 +1,8 @@
-"""Spans: how long something went on, of which kind, packed into one integer each.
+"""Spans: how long something went on, and of which kind.
 
-A span is `detail << 44 | milliseconds << 4 | code`. Most tasks have two or three, so a record for each would cost more
-memory than the rest of a task. `fold/times.py` adds them, `queries/work/times.py` reads them.
+A stored span is two integers: its milliseconds, and `detail << CODE_BITS | code`. Most tasks have two or three, so a
+record for each would cost more memory than the rest of a task. `fold/times.py` adds them, `queries/work/times.py` reads
+them.
 """
 
 from typing import Literal, NamedTuple, TypeAlias, get_args
@@ -32,11 +33,8 @@ KIND_OF: tuple[TimeKind, ...] = (*TIME_KINDS, "queue", "code")
 """The kind of each code."""
 STEP_CODES = {"model": MODEL, "compact": MODEL, "tool": TOOL, "code": CODE}
 """What the time of a step counts as, by its kind."""
-CODE_BITS, MS_BITS = 4, 40
-CODE_MASK, MS_MASK = (1 << CODE_BITS) - 1, (1 << MS_BITS) - 1
-DETAIL_SHIFT = CODE_BITS + MS_BITS
-MAX_DETAIL = (1 << 19) - 1
-"""Larger details are left out: JSON has integers of 64 bits."""
+CODE_BITS = 4
+CODE_MASK = (1 << CODE_BITS) - 1
 
 
 class TimeSpan(NamedTuple):
@@ -49,13 +47,3 @@ class TimeSpan(NamedTuple):
     """For a person: the number of the question. For a model or a tool: the number of the step; 0 for a call that
     failed, below 0 for a step that runs.
     """
-
-
-def pack(code: int, duration_ms: int, detail: int = 0) -> int:
-    """Return a span as an integer."""
-    return (detail if detail <= MAX_DETAIL else 0) << DETAIL_SHIFT | duration_ms << CODE_BITS | code
-
-
-def duration_of(packed: int) -> int:
-    """Return the milliseconds of a packed span."""
-    return packed >> CODE_BITS & MS_MASK

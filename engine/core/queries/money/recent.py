@@ -126,7 +126,7 @@ def _windows_of(state: State, scope: Scope, key: str) -> Iterator[Window]:
             agent = state.agents.get(agent_id)
             if (window.open or window.times_ms) and agent is not None and agent.supervisor_id in below:
                 yield Window(
-                    slot=window.slot, open=window.open, times_ms=window.times_ms
+                    slot=window.slot, open=window.open, times_ms=window.times_ms, wait_ms=window.wait_ms
                 )  # its closed slots are in those of the supervisor
     elif scope == "capability":
         stems = {phrase_key(key), category_stem(key)}

@@ -14,9 +14,9 @@ from engine.core.records.spans import (
     BACKOFF,
     BLOCKED,
     BUDGET,
+    CODE_BITS,
     CODE_MASK,
     DELEGATED,
-    DETAIL_SHIFT,
     KIND_OF,
     PAUSED,
     PERSON,
@@ -28,7 +28,6 @@ from engine.core.records.spans import (
     TIME_KINDS,
     TimeKind,
     TimeSpan,
-    duration_of,
 )
 from engine.core.state import Agent, Attempt, State, Supervisor, Task, TaskStatus
 
@@ -93,10 +92,11 @@ def stop_kind(member: Agent | Supervisor) -> TimeKind | None:
 
 def pieces_of(state: State, task: Task, code: int, until_ms: int) -> Iterator[tuple[int, int]]:
     """Yield the codes and ends of the time from `task.counted_ms` to `until_ms`: a queue may have been stopped."""
-    if code == QUEUE and state.stoppages and task.ready:
-        since_ms = task.counted_ms
+    since_ms = task.counted_ms
+    stoppages = state.stoppages if code == QUEUE and task.ready else ()
+    if recent := [stop for stop in stoppages if stop.until_ms is None or stop.until_ms > since_ms]:
         owners = _owners_of(state, task)
-        for stop in state.stoppages:
+        for stop in recent:
             if stop.subject not in owners:
                 continue
             begin_ms = max(since_ms, stop.since_ms)
@@ -124,9 +124,10 @@ def spans_of(state: State, task: Task, now_ms: int) -> list[TimeSpan]:
     """Return what a task did and waited for, from its creation to its end or to `now_ms`, in order."""
     at_ms = task.created_ms
     spans: list[TimeSpan] = []
-    for packed in task.spans:
-        until_ms = at_ms + duration_of(packed)
-        spans.append(TimeSpan(packed & CODE_MASK, at_ms, until_ms, packed >> DETAIL_SHIFT))
+    stored = iter(task.spans)
+    for duration_ms, kind in zip(stored, stored, strict=True):
+        until_ms = at_ms + duration_ms
+        spans.append(TimeSpan(kind & CODE_MASK, at_ms, until_ms, kind >> CODE_BITS))
         at_ms = until_ms
     if task.ended or now_ms <= at_ms:
         return spans
