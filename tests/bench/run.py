@@ -31,6 +31,7 @@ SUBJECTS = (
     "crowds",
     "full",
     "graphs",
+    "activities",
     "choosing",
     "archives",
     "imports",

@@ -68,6 +68,20 @@ def test_nothing_is_silent_in_the_past_and_everything_at_work_is_after_an_hour_w
 
 
 @some
+@given(worlds(), st.sampled_from([0, HOUR_MS]), st.booleans())
+def test_the_kind_alone_is_that_of_the_activity(world: World, later_ms: int, repeats: bool) -> None:
+    state = world.state
+    record = Live(chunk_ms=world.now_ms, repeats="search" if repeats else "")
+    live = dict.fromkeys([*state.tasks][::2], record)
+    words, kinds = (Activities(state, live, world.now_ms + later_ms) for _ in range(2))
+
+    for agent in state.agents.values():
+        assert kinds.kind_of(agent) == words.of_agent(agent).kind
+    for task in state.tasks.values():
+        assert kinds.kind_of_task(task) == words.of_task(task).kind
+
+
+@some
 @given(worlds())
 def test_a_task_that_waits_does_what_its_reason_says(world: World) -> None:
     state = world.state

@@ -59,16 +59,19 @@ class Activities:
         return self.of_task(task).words
 
     def kind_of(self, agent: Agent) -> ActivityKind:
-        """Return the kind of `of_agent`; faster for an agent whose tasks wait."""
+        """Return the kind of `of_agent`; faster, as `TaskActivities.kind_of`."""
         has_problem = agent.away or agent.error is not None or agent.is_stuck or not self._working
-        if agent.id in self._agents or has_problem or agent.running or agent.parked:
+        if agent.id in self._agents or has_problem:
             return self.of_agent(agent).kind
-        kinds: list[ActivityKind] = [activity.kind for activity in self._obstacles(agent)]
-        kinds += map(self._tasks.kind_of, self._tasks_of(agent))
+        tasks = self._state.tasks
+        kinds = [self._tasks.kind_of(tasks[task_id]) for ids in (agent.running, agent.parked) for task_id in ids]
+        if not kinds:
+            kinds += [activity.kind for activity in self._obstacles(agent)]
+            kinds += map(self._tasks.kind_of, self._tasks_of(agent))
         return min(kinds, key=RANKS.__getitem__, default="idle")
 
     def kind_of_task(self, task: Task) -> ActivityKind:
-        """Return the kind of `of_task`; faster for tasks that wait in a queue."""
+        """Return the kind of `of_task`; faster, as `TaskActivities.kind_of`."""
         return self._tasks.kind_of(task)
 
     def of_run(self, run: Run) -> CurrentActivity:

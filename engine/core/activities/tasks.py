@@ -79,6 +79,11 @@ def unlike_tasks(state: State, tasks: Iterable[Task]) -> Iterator[Task]:
         yield task
 
 
+def _is_draining(attempt: Attempt, agent: Agent | None) -> bool:
+    """Return whether an attempt ends the work of an earlier generation, or of an agent that leaves."""
+    return agent is not None and (attempt.generation != agent.generation or agent.removing is not None)
+
+
 class TaskActivities:
     """The activities of the tasks of one state; the state must not change meanwhile."""
 
@@ -103,11 +108,20 @@ class TaskActivities:
         return later
 
     def kind_of(self, task: Task) -> ActivityKind:
-        """Return the kind of `of_task`; faster for a task that waits in a queue, and for a group of such tasks."""
-        if task.attempt is not None or task.ended or task.asks or task.id in self._activities:
+        """Return the kind of `of_task`; faster, because nothing is said about tasks at work and in queues."""
+        attempt, run = task.attempt, self._state.runs[task.run_id]
+        if task.id in self._activities or (attempt is None and (task.ended or task.asks)):
             return self.of_task(task).kind
-        if not self._working or self._state.runs[task.run_id].suspended:
+        if not self._working or run.suspended:
             return "suspended"
+        if attempt is not None:
+            agent = None if attempt.agent_id is None else self._state.agents[attempt.agent_id]
+            interruption = self._interruption_of(task, attempt, run, agent, self._live.get(task.id))
+            if interruption is not None:
+                return interruption.kind
+            if _is_draining(attempt, agent):
+                return "draining"
+            return self._of_parked(task, attempt).kind if attempt.parked else "working"
         if task.status in _WAITING:
             if (kind := self._kinds.get(way := _way_of(task, self._runs))) is None:
                 reason = self._reasons.reason_of(task)
@@ -161,9 +175,21 @@ class TaskActivities:
         return (tasks[child_id] for child_id in task.children if child_id in tasks)
 
     def _of_attempt(self, task: Task, attempt: Attempt, run: Run) -> CurrentActivity:
-        state = self._state
-        agent = None if attempt.agent_id is None else state.agents[attempt.agent_id]
+        agent = None if attempt.agent_id is None else self._state.agents[attempt.agent_id]
         live = self._live.get(task.id)
+        interruption = self._interruption_of(task, attempt, run, agent, live)
+        if interruption is not None:
+            return interruption
+        activity = self._of_parked(task, attempt) if attempt.parked else self._of_work(task, attempt, live)
+        if agent is None or not _is_draining(attempt, agent):
+            return activity
+        prefix = "leaves" if agent.removing is not None else f"ends g{attempt.generation} for g{agent.generation}"
+        return copy_with(activity, kind="draining", words=one_line(f"{prefix}: {activity.words}"))
+
+    def _interruption_of(
+        self, task: Task, attempt: Attempt, run: Run, agent: Agent | None, live: Live | None
+    ) -> CurrentActivity | None:
+        """Return that an attempt makes no progress, asks a person, or is about to pause."""
         silence: Silence | None = None
         if live is not None and agent is not None and not attempt.parked:
             if live.repeats:
@@ -176,16 +202,15 @@ class TaskActivities:
             return self._of_questions(task.asks.values())
         if silence is not None:
             return self._of_silence(task, silence)
-        is_paused = agent is not None and (agent.paused or run.paused or self._is_team_paused(agent.supervisor_id))
-        pause = pause_of(state, run.id, agent.id) if is_paused and agent is not None else None
-        if pause is not None and not attempt.parked:
-            words = one_line(f"pauses at its next step: {describe_work(task, attempt, live)}")
-            return CurrentActivity(kind="pausing", words=words, since_ms=attempt.started_ms, ids=(pause.id,))
-        activity = self._of_parked(task, attempt) if attempt.parked else self._of_work(task, attempt, live)
-        if agent is None or (attempt.generation == agent.generation and agent.removing is None):
-            return activity
-        prefix = "leaves" if agent.removing is not None else f"ends g{attempt.generation} for g{agent.generation}"
-        return copy_with(activity, kind="draining", words=one_line(f"{prefix}: {activity.words}"))
+        if agent is None or attempt.parked:
+            return None
+        if not (agent.paused or run.paused or self._is_team_paused(agent.supervisor_id)):
+            return None
+        pause = pause_of(self._state, run.id, agent.id)
+        if pause is None:
+            return None
+        words = one_line(f"pauses at its next step: {describe_work(task, attempt, live)}")
+        return CurrentActivity(kind="pausing", words=words, since_ms=attempt.started_ms, ids=(pause.id,))
 
     def _of_silence(self, task: Task, silence: Silence) -> CurrentActivity:
         where = f" in {silence.step.removeprefix('tool:').replace(':', ' ')}" if silence.step else ""
