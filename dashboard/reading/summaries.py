@@ -7,6 +7,7 @@ call `spans`.
 from collections.abc import Iterable
 
 from dashboard.views.event_log import Entry
+from dashboard.views.measures.idle_gaps import quiet_gaps
 from dashboard.views.measures.time_bar_columns import spans_of
 from store import Reader
 from store.journals.records import BlockSummary, EventSpan
@@ -36,7 +37,13 @@ class Summaries:
         self._blocks = [*full, *map(_span, reader.blocks(after))]
         if not self._blocks:
             return
-        column_ms = max(1, (self._blocks[-1].last_ms - self._blocks[0].first_ms) // columns)
+        self._refine(reader, columns)
+        if any(quiet_gaps(self._spans)):  # without them a column is shorter
+            self._refine(reader, columns)
+
+    def _refine(self, reader: Reader, columns: int) -> None:
+        idle_ms = sum(gap.duration_ms for gap in quiet_gaps(self._spans))
+        column_ms = max(1, (self._blocks[-1].last_ms - self._blocks[0].first_ms - idle_ms) // columns)
         wide = [block for block in reversed(self._blocks) if block.last_ms - block.first_ms > column_ms]
         self._fine = {block.first_seq: self._fine[block.first_seq] for block in wide if block.first_seq in self._fine}
         stale = [block for block in wide if not self._is_fine(block, column_ms)]

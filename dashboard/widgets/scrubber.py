@@ -67,8 +67,7 @@ class Scrubber(Lines):
     def _columns(self, spans: Sequence[EventSpan], columns: int, rows: int) -> TimeBar:
         if self._bar is None or spans is not self._spans or self._cut != (columns, rows):
             self._spans, self._cut = spans, (columns, rows)
-            first_ms, last_ms = (spans[0].first_ms, spans[-1].last_ms) if spans else (0, 0)
-            self._bar = time_bar(spans, width=columns, from_ms=first_ms, to_ms=last_ms, rows=max(1, rows - 1))
+            self._bar = time_bar(spans, width=columns, rows=max(1, rows - 1))
         return self._bar
 
     def _fit(self, lines: Sequence[Line]) -> None:

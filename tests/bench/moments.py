@@ -108,11 +108,10 @@ def _took(past: Past, news: threading.Event, asks: list[Callable[[], None]]) -> 
 def _bar(path: Path, what: str, rounds: int) -> Row:
     took, found = Series(), Summaries()
     with Reader(path) as reader:
-        from_ms, to_ms = reader.record(1).at_ms, reader.newest_ms()
         found.read(reader, columns=COLUMNS)
         for _ in range(rounds):
             began_s, cpu_s = time.perf_counter(), time.process_time()
             found.read(reader, columns=COLUMNS)
-            time_bar(found.spans(), width=COLUMNS, from_ms=from_ms, to_ms=to_ms)
+            time_bar(found.spans(), width=COLUMNS)
             took.add(time.perf_counter() - began_s, time.process_time() - cpu_s)
     return Row(what=f"the time bar, read on and drawn; {what}", took=took, budget=10.0)

@@ -161,7 +161,7 @@ async def test_a_page_that_is_open_tells_only_what_had_happened_by_then(tmp_path
 async def test_a_click_on_the_bar_goes_there_and_dragging_goes_on(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
         await until(hand.pilot, lambda: bool(hand.app.history.spans))
-        await hand.pilot.mouse_down(Scrubber, offset=(60, 1))
+        await hand.pilot.mouse_down(Scrubber, offset=(12, 1))  # on the folded time
         await until(hand.pilot, arrived(hand.app, BEGUN))
         await hand.pilot.hover(Scrubber, offset=(119, 1))
         await until(hand.pilot, arrived(hand.app, hand.work.state.seq))

@@ -258,7 +258,7 @@ def test_summaries_count_every_event_and_go_on_where_they_ended(journal: list[Ev
         assert sum(sum(span.counts.values()) for span in spans) == spans[-1].last_seq == last
     swapped = next(event for event in journal if event.type == "agent_swapped")
     from_ms, to_ms = journal[0].at_ms, journal[-1].at_ms
-    bar = time_bar(spans, width=50, from_ms=from_ms, to_ms=to_ms)
+    bar = time_bar(spans, width=50)
     marked = (swapped.at_ms - from_ms) * 50 // (to_ms - from_ms + 1)
     assert [column for column, slot in enumerate(bar.slots) if slot.mark == "◆"] == [marked]
 
@@ -281,7 +281,7 @@ def test_a_world_of_one_event_has_a_bar(tmp_path: Path) -> None:
     with Reader(file) as reader:
         found.read(reader, columns=10)
 
-    bar = time_bar(found.spans(), width=10, from_ms=world.journal[0].at_ms, to_ms=world.journal[0].at_ms)
+    bar = time_bar(found.spans(), width=10)
     assert bar.seq_at(9) == 1
 
 

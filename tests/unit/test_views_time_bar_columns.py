@@ -1,21 +1,23 @@
 """The time bar: every event has one column, every column its events; marks and words keep out of each other's way."""
 
+import re
 from itertools import accumulate
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.views.measures.time_bar_columns import EMPTY_CELL, TimeBar, time_bar
+from dashboard.views.measures.idle_gaps import FOLD
+from dashboard.views.measures.time_bar_columns import ASKS, EMPTY_CELL, TimeBar, time_bar
 from dashboard.views.words.glyphs import MARKS
 from store.journals.records import EventSpan
 
-KINDS = ("attempt_done", "run_submitted", "task_failed", "agent_swapped", "escalated")
+KINDS = ("attempt_done", "run_submitted", "run_finished", "task_failed", "agent_swapped", "escalated")
 T0 = 1_700_000_000_000
 
 
 BLOCKS = st.lists(
     st.tuples(
-        st.tuples(*(st.integers(0, 60) for _ in KINDS)).filter(any), st.integers(0, 5_000), st.integers(0, 30_000)
+        st.tuples(*(st.integers(0, 60) for _ in KINDS)).filter(any), st.integers(0, 90_000), st.integers(0, 30_000)
     ),
     min_size=1,
     max_size=12,
@@ -37,7 +39,7 @@ def histories(draw: st.DrawFn) -> list[EventSpan]:
 
 
 def bar_of(spans: list[EventSpan], width: int = 40, rows: int = 1) -> TimeBar:
-    return time_bar(spans, width=width, from_ms=T0, to_ms=spans[-1].last_ms, rows=rows)
+    return time_bar(spans, width=width, rows=rows)
 
 
 @given(histories(), st.integers(1, 120))
@@ -83,7 +85,7 @@ def test_blocks_and_marks_are_as_wide_as_the_bar(spans: list[EventSpan], width: 
 def test_a_little_beside_a_lot_still_shows_and_nothing_is_a_dot() -> None:
     spans = [EventSpan(1, 1000, T0, T0, {"x": 1000}), EventSpan(1001, 1001, T0 + 9_000, T0 + 9_000, {"x": 1})]
 
-    bar = time_bar(spans, width=10, from_ms=T0, to_ms=T0 + 9_999)
+    bar = time_bar(spans, width=10)
 
     assert bar.blocks() == ["█" + EMPTY_CELL * 8 + "▁"]
 
@@ -91,8 +93,8 @@ def test_a_little_beside_a_lot_still_shows_and_nothing_is_a_dot() -> None:
 def test_half_as_much_is_higher_than_half() -> None:
     spans = [EventSpan(1, 100, T0, T0, {"x": 100}), EventSpan(101, 150, T0 + 1_000, T0 + 1_000, {"x": 50})]
 
-    assert [slot.height for slot in time_bar(spans, width=2, from_ms=T0, to_ms=T0 + 1_999).slots] == [8, 5]
-    assert time_bar(spans, width=2, from_ms=T0, to_ms=T0 + 1_999, rows=2).blocks(2) == ["█▂", "██"]
+    assert [slot.height for slot in time_bar(spans, width=2).slots] == [8, 5]
+    assert time_bar(spans, width=2, rows=2).blocks(2) == ["█▂", "██"]
 
 
 def test_the_rarer_mark_wins_a_column() -> None:
@@ -101,17 +103,37 @@ def test_the_rarer_mark_wins_a_column() -> None:
         EventSpan(31, 35, T0 + 1_000, T0 + 1_000, {"run_submitted": 4, "task_failed": 1}),
     ]
 
-    assert [slot.mark for slot in time_bar(spans, width=2, from_ms=T0, to_ms=T0 + 1_999).slots] == ["◆", "✕"]
+    assert [slot.mark for slot in time_bar(spans, width=2).slots] == ["◆", "✕"]
 
 
-def test_only_what_is_between_the_two_times_is_drawn() -> None:
-    spans = [
-        EventSpan(1, 10, T0, T0 + 100, {"x": 10}),
-        EventSpan(11, 20, T0 + 1_000, T0 + 1_100, {"x": 10}),
-        EventSpan(21, 30, T0 + 9_000, T0 + 9_100, {"x": 10}),
-    ]
+def story(*moments: tuple[int, dict[str, int]]) -> list[EventSpan]:
+    """Return a span for each moment, in seconds, with the numbers of its events."""
+    spans: list[EventSpan] = []
+    for at_s, counts in moments:
+        first = spans[-1].last_seq + 1 if spans else 1
+        spans.append(EventSpan(first, first + sum(counts.values()) - 1, T0 + 1_000 * at_s, T0 + 1_000 * at_s, counts))
+    return spans
 
-    bar = time_bar(spans, width=5, from_ms=T0 + 500, to_ms=T0 + 1_499)
 
-    assert sum(slot.events for slot in bar.slots) == 10
-    assert (bar.seq_at(0), bar.seq_at(4), bar.column_of(25)) == (11, 20, 3)
+def test_idle_time_folds_to_a_few_columns_that_say_how_long_it_was_and_lead_to_the_event_before_it() -> None:
+    work = {"attempt_started": 1, "attempt_done": 1}
+    bar = bar_of(story((0, work), (10, work), (10 + 840, work), (860, work)), 60)
+    (row,) = bar.blocks()
+
+    assert re.fullmatch(r"█·+█╱+14m╱+█·+█", row)
+    assert {bar.seq_at(column) for column, slot in enumerate(bar.slots) if slot.gap} == {4}
+    assert row.index("14m") < 45
+
+
+def test_a_wait_for_a_person_folds_as_one_and_an_attempt_at_work_not_at_all() -> None:
+    begun = (0, {"run_submitted": 1, "attempt_started": 1})
+    asks = (1, {"attempt_parked": 1, "escalated": 1})
+
+    waits = bar_of(story(begun, asks, (601, {"escalation_answered": 1, "attempt_resumed": 1})), 60)
+    works = bar_of(story(begun, (601, {"attempt_done": 1})), 60)
+    killed = bar_of(story(begun, (601, {"engine_started": 1})), 60)
+
+    assert f"{ASKS}10m{ASKS}" in waits.blocks()[0]
+    assert FOLD not in waits.blocks()[0]
+    assert works.blocks() == ["█" + 58 * EMPTY_CELL + "▅"]
+    assert "╱10m╱" in killed.blocks()[0]

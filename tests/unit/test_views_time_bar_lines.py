@@ -18,7 +18,7 @@ SPANS[30].counts["agent_swapped"] = 1
 
 
 def drawn(width: int, rows: int, *, past: PastMoment | None = None, said: Cell | None = None) -> list[Line]:
-    bar = time_bar(SPANS, width=columns_at(width, rows), from_ms=0, to_ms=59_900, rows=max(1, rows - 1))
+    bar = time_bar(SPANS, width=columns_at(width, rows), rows=max(1, rows - 1))
     return time_bar_lines(bar, width=width, rows=rows, seq=600, at_ms=59_900, alive=True, past=past, notice=said)
 
 
@@ -134,14 +134,14 @@ def test_a_time_of_day_is_the_last_such_time(minutes: int, days_ago: int) -> Non
 
 @pytest.mark.parametrize("rows", [1, 2])
 def test_before_anything_was_read_no_moment_is_named(rows: int) -> None:
-    bar = time_bar([], width=columns_at(120, rows), from_ms=0, to_ms=0)
+    bar = time_bar([], width=columns_at(120, rows))
     lines = time_bar_lines(bar, width=120, rows=rows, seq=0, at_ms=0, alive=True, past=None, notice=None)
 
     assert not any("seq" in text(line) or "00:00" in text(line) for line in lines)
 
 
 def test_what_stays_on_a_low_screen_takes_one_line_and_leaves_the_bar() -> None:
-    bar = time_bar(SPANS, width=columns_at(40, 1), from_ms=0, to_ms=59_900)
+    bar = time_bar(SPANS, width=columns_at(40, 1))
     said = Cell("■ engine 4211 stopped · continue: E or quarterdeck engine --db team.db", "muted")
     lines = time_bar_lines(
         bar, width=40, rows=1, seq=600, at_ms=59_900, alive=False, past=None, notice=said, stays=True

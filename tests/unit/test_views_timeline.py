@@ -16,9 +16,10 @@ from dashboard.views.drawing.lines import Line
 from dashboard.views.event_log import Entry
 from dashboard.views.measures.attempts import SlotCounts
 from dashboard.views.measures.digest import make_digest
+from dashboard.views.measures.idle_gaps import GAP_MS
 from dashboard.views.timeline import KINDS, Lanes, TimelineView, cut_axis, draw_timeline
 from dashboard.views.timeline.drawing import _by_cell
-from dashboard.views.timeline.lanes import GAP_MS, MAX_REMOVED, SLOTS, VISIBLE_GAP_MS
+from dashboard.views.timeline.lanes import MAX_REMOVED, SLOTS, VISIBLE_GAP_MS
 from dashboard.views.timeline.rows import LaneRow, rows_of
 from engine.core.commands import Answer, Submit
 from engine.core.specs.failure_policies import Escalate

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dashboard.clean import clean
 from dashboard.views.drawing.lines import Line, Span, fit_spans, fold, join_spans
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.measures.time_bar_columns import LEGEND, TONES, TimeBar
+from dashboard.views.measures.idle_gaps import FOLD
+from dashboard.views.measures.time_bar_columns import ASKS, EMPTY_CELL, LEGEND, TONES, TimeBar
 from dashboard.views.past import PastMoment
 from dashboard.views.words.amounts import clock
 
@@ -17,6 +18,8 @@ HEAD_WIDTH = 7
 MAX_MESSAGE_LINES = 4
 """Maximum lines of a message."""
 _LATER = "faint"
+_QUIET_TONES = {EMPTY_CELL: "line", FOLD: "line", ASKS: "attention", " ": ""}
+"""Tones of columns without events; what else stands there is the length of folded time."""
 _Letter = tuple[str, str]
 
 
@@ -70,7 +73,7 @@ def time_bar_lines(
     return [
         *top_lines,
         *(
-            _line(_paint(row, cursor), (), alive=alive, past=past, word=index == len(blocks) - 1)
+            _line(_paint(bar, row, cursor), (), alive=alive, past=past, word=index == len(blocks) - 1)
             for index, row in enumerate(blocks)
         ),
     ]
@@ -110,7 +113,7 @@ def _line(
 
 def _blocks_with_marks(bar: TimeBar, cursor: int | None) -> list[_Letter]:
     """Return one row with marks in place of their blocks."""
-    letters = _paint(bar.blocks()[0], cursor)
+    letters = _paint(bar, bar.blocks()[0], cursor)
     for index, slot in enumerate(bar.slots):
         if slot.mark:
             tone = letters[index][1] if cursor is not None and index >= cursor else TONES[slot.mark]
@@ -118,9 +121,12 @@ def _blocks_with_marks(bar: TimeBar, cursor: int | None) -> list[_Letter]:
     return letters
 
 
-def _paint(row: str, cursor: int | None) -> list[_Letter]:
+def _paint(bar: TimeBar, row: str, cursor: int | None) -> list[_Letter]:
     if cursor is None:
-        return [(letter, "line" if letter == "·" else "plot-high") for letter in row]
+        return [
+            (letter, "plot-high" if slot.events else _QUIET_TONES.get(letter, "muted"))
+            for letter, slot in zip(row, bar.slots, strict=True)
+        ]
     return [
         (letter, "past-badge" if index == cursor else _LATER if index > cursor else "past")
         for index, letter in enumerate(row)

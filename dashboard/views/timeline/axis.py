@@ -6,11 +6,9 @@ from math import ceil
 from typing import NamedTuple
 
 from dashboard.views.measures.attempts import SlotCounts
+from dashboard.views.measures.idle_gaps import fold_columns, longest_gaps
 from dashboard.views.timeline.lanes import SLOT_MS, Lanes
 
-FOLD = "╱"
-MAX_FOLD_COLUMNS, MIN_FOLD_COLUMNS = 9, 1
-"""Columns of a folded gap."""
 SHORT_MS = (2, 4, 10, 20, 50, 100)
 """Durations of columns shorter than `SLOT_MS`: round numbers, so that the scale of a young file changes rarely."""
 
@@ -53,8 +51,8 @@ def cut_axis(lanes: Lanes, begin: int, end: int, width: int, *, unfolded: bool =
     gaps = [(at, length) for at, length in lanes.gaps if begin < at < end]
     if unfolded:
         return _unfolded_axis(lanes, begin, end, width)
-    folded_gaps = sorted(sorted(gaps, key=lambda gap: -gap[1])[: max(1, width // 8)]) if gaps else []
-    each = min(MAX_FOLD_COLUMNS, max(MIN_FOLD_COLUMNS, width // 3 // len(folded_gaps))) if folded_gaps else 0
+    folded_gaps = [gaps[place] for place in longest_gaps([length for _, length in gaps], width)]
+    each = fold_columns(len(folded_gaps), width)
     available = max(1, width - each * len(folded_gaps) - len(folded_gaps))  # a column that a gap divides becomes two
     step = _step(lanes, (end - begin) / available)
     columns: list[AxisColumn] = []

@@ -11,7 +11,8 @@ from rich.cells import cell_len
 from dashboard.views.drawing.lines import BLANK, Line, Span, cut, join_spans, pad
 from dashboard.views.drawing.plots import area, axis_top, bar
 from dashboard.views.measures.attempts import Lane
-from dashboard.views.timeline.axis import FOLD, Axis, column_sums, cut_axis, slots_of
+from dashboard.views.measures.idle_gaps import FOLD
+from dashboard.views.timeline.axis import Axis, column_sums, cut_axis, slots_of
 from dashboard.views.timeline.lanes import Lanes
 from dashboard.views.timeline.rows import LaneRow
 from dashboard.views.words.amounts import clock, countdown, duration

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from dashboard.views.measures.attempts import AttemptCounter, SlotCounts
+from dashboard.views.measures.idle_gaps import GAP_MS
 from dashboard.views.words.glyphs import MARKS
 from engine.core.events import ATTEMPT_ENDS
 from store.journals.records import Record
@@ -23,8 +24,6 @@ SLOTS = 1_024
 FIRST_SLOT_MS = 2
 SLOT_MS = 250
 """Up to this length, five slots are merged at a time: 2, 10, 50, 250 ms, which divide round columns; then two."""
-GAP_MS = 12_000
-"""Minimum time that is folded, in which nothing was at work or waited for anybody, or without an engine."""
 VISIBLE_GAP_MS = 1_000
 """Part of a folded gap that stays, so that bars at both sides are separate."""
 MAX_ATTEMPTS = 4_000
