@@ -23,15 +23,16 @@ def first(_: Request, times: int) -> bool:
     return times == 1
 
 
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.chaos_long)])
 def test_an_engine_killed_at_each_request_in_turn_asks_for_nothing_that_it_has(
-    tmp_path: Path, server: ModelServer
+    workers: int, tmp_path: Path, server: ModelServer
 ) -> None:
-    with TornTeam(tmp_path, server, workers=2, while_asked=first, once_recorded=always) as team:
+    with TornTeam(tmp_path, server, workers=workers, while_asked=first, once_recorded=always) as team:
         team.voyage()
 
         assert set(team.cut) == set(team.recorded)  # each was cut off while it was under way
         assert team.kills >= 4  # workers may be cut off together, and an answer be recorded as the next is asked for
-        assert_nothing_was_lost_or_asked_twice(team, server, workers=2)
+        assert_nothing_was_lost_or_asked_twice(team, server, workers=workers)
 
 
 @pytest.mark.chaos_long
