@@ -8,7 +8,7 @@ from engine.core import commands
 from engine.core.commands import Target
 from engine.core.discovery.choosing import choose
 from engine.core.queries.targets import find_member, find_supervisor, id_target
-from engine.core.queries.team.matching import candidate_of
+from engine.core.queries.team.fits import candidate_of
 from engine.core.records.records import copy_with, field_names
 from engine.core.specs.options import Optimize, SupervisorOptions
 from engine.core.specs.spec import AgentSpec

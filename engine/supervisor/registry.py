@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 from engine.core.discovery.capability_index import CapabilityIndex
 from engine.core.errors import did_you_mean
-from engine.core.queries.team.matching import candidate_from, tool_name
+from engine.core.queries.team.fits import candidate_from, tool_name
 from engine.core.records.records import copy_with
 from engine.core.specs.spec import AgentCapability, AgentSpec
 from engine.errors import EngineError

@@ -10,7 +10,8 @@ from engine.core.commands import AddAgent, RemoveMember, SwapAgent
 from engine.core.discovery.capability_index import CapabilityIndex
 from engine.core.errors import DuplicateName
 from engine.core.queries.targets import id_target
-from engine.core.queries.team.matching import candidate_from, choose_agents
+from engine.core.queries.team.fits import candidate_from
+from engine.core.queries.team.matching import choose_agents
 from engine.core.specs.spec import AgentSpec
 from engine.supervisor.metrics import AgentView, SupervisionMetrics, agent_view, metrics_of
 from engine.supervisor.node import SupervisorNode, spec_of, translate_refusals

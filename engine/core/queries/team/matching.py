@@ -1,90 +1,22 @@
-"""Matches agents with a name, a capability or the text of a request.
+"""Matches agents with the text of a request.
 
 The words of a set of agents are indexed once and cached by the hashes of their specs; performance figures are read from
 the present state.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from enum import IntEnum
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 
 from typing_extensions import override
 
-from engine.core.discovery.candidate import Candidate, names_capability, suits
 from engine.core.discovery.capability_index import CapabilityIndex
 from engine.core.discovery.choosing import AgentChoice, choose
 from engine.core.discovery.ranks import Rank, rank_of
 from engine.core.queries.money.budget import budgets, is_limited, paying_subjects
 from engine.core.queries.team.able import is_able
+from engine.core.queries.team.fits import candidate_from
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, State
-
-
-class Fit(IntEnum):
-    """How well an agent matches a target; smaller is better."""
-
-    NAME = 0
-    """The target is its name."""
-    SPECIALTY = 1
-    """The target is one of its specialties."""
-    CLAIM = 2
-    """One of its claims contains all words of the target."""
-
-
-def fit_of(state: State, agent: Agent, target: str) -> Fit | None:
-    """Return how well an agent matches a name or capability; None if it does not."""
-    if agent.name == target:
-        return Fit.NAME
-    return _fit(candidate_of(state, agent), target)
-
-
-def fits_of_spec(spec: AgentSpec, name: str, targets: Iterable[str]) -> dict[str, Fit]:
-    """Return the `targets` that an agent with a spec would match, with the kind of match."""
-    candidate = candidate_from(spec, "", name)
-    return {target: fit for target in targets if (fit := _fit(candidate, target)) is not None}
-
-
-def _fit(candidate: Candidate, target: str) -> Fit | None:
-    if names_capability(candidate, target):
-        return Fit.SPECIALTY
-    return Fit.CLAIM if suits(candidate, target) else None
-
-
-def candidate_of(state: State, agent: Agent) -> Candidate:
-    """Return an agent as a candidate for matching."""
-    return candidate_from(
-        state.spec_of(agent),
-        agent.id,
-        agent.name,
-        done=agent.done,
-        failed=agent.failed,
-        load=len(agent.running) + len(agent.parked),
-        age=agent.created_seq,
-    )
-
-
-def tool_name(tool: object) -> str:
-    """Return the name of a tool: its reference, or the name of a callable."""
-    return tool if isinstance(tool, str) else str(getattr(tool, "__name__", type(tool).__name__))
-
-
-def candidate_from(
-    spec: AgentSpec, agent_id: str, name: str, *, done: int = 0, failed: int = 0, load: int = 0, age: int = 0
-) -> Candidate:
-    """Return a spec as a candidate for matching; it may have no agent yet."""
-    return Candidate(
-        id=agent_id,
-        name=name,
-        specialties=tuple(spec.specialties),
-        description=spec.description,
-        tools=tuple(map(tool_name, spec.tools)),
-        category=spec.category,
-        done=done,
-        failed=failed,
-        load=load,
-        age=age,
-    )
-
 
 MAX_CACHED_INDEXES = 8
 """Limit on cached indexes."""

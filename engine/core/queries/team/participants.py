@@ -10,7 +10,8 @@ from engine.core.discovery.choosing import choose_category
 from engine.core.discovery.nearest import nearest
 from engine.core.errors import NoAgentMatches, Refused, did_you_mean
 from engine.core.queries.targets import member_name
-from engine.core.queries.team.matching import candidate_of, choose_agents, index_of
+from engine.core.queries.team.fits import candidate_of
+from engine.core.queries.team.matching import choose_agents, index_of
 from engine.core.queries.team.tree import agents_in, can_get_work_from, teams_in
 from engine.core.records.records import JsonValue, fact
 from engine.core.specs.spec import AgentSpec

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from engine.core.discovery.candidate import success_rate
-from engine.core.queries.team.matching import Fit, fits_of_spec
+from engine.core.queries.team.fits import Fit, fits_of_spec
 from engine.core.state import Agent, State
 
 

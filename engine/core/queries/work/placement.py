@@ -11,7 +11,7 @@ from engine.core.discovery.nearest import nearest
 from engine.core.errors import NoAgentMatches
 from engine.core.events import Event, QueueMade
 from engine.core.queries.team.able import has_able_agent, is_able, why_team_is_not_able
-from engine.core.queries.team.matching import Fit, candidate_from, candidate_of, fit_of
+from engine.core.queries.team.fits import Fit, candidate_from, candidate_of, fit_of
 from engine.core.queries.team.tree import Ring, agents_in, lineage_of, rings, teams_in
 from engine.core.queries.work import queues
 from engine.core.records.records import copy_with, fact
