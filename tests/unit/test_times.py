@@ -152,7 +152,7 @@ def test_an_open_run_says_which_step_its_agent_is_at_and_counts_the_time_for_it(
         live = parse_live({f"pulse:{task_id}": PULSE % (what, name, began_ms + 10_000)})
         return explain(world.state, world.state.runs["r1"], now_ms, Activities(world.state, live, now_ms))
 
-    at_tool, at_model = explained("tool", "tool:fetch"), explained("model", "turn:7")
+    at_tool, at_model = explained("tool", "call:fetch"), explained("model", "turn:7")
 
     assert at_tool.shares == {"tool": 90_000, "code": 10_000}
     assert [(part.kind, part.words) for part in at_tool.critical] == [("code", ""), ("tool", "fetch")]

@@ -23,7 +23,7 @@ def test_the_shares_of_a_run_are_said_with_its_critical_path() -> None:
     bar, path = ("".join(span.text for span in line.spans) for line in time_lines(EXPLANATION, 120))
 
     assert "┅ 68 % person" in bar
-    assert path.strip() == "PATH  turn 7 of critic 5 min 10 s → e3 11 min 20 s"
+    assert path.strip() == "PATH  ⣿ turn 7 of critic 5 min 10 s → ┅ e3 11 min 20 s"
     assert EXPLANATION.lines[0] == "68 % waited for a person: e3 for 11 min 20 s"
     assert EXPLANATION.lines[1] == "31 % models answered: turn 7 of critic for 5 min 10 s"
 

@@ -71,7 +71,8 @@ def time_lines(explanation: Explanation | None, width: int) -> list[Line]:
     for part in explanation.critical:
         if part in parts:
             path += [Span(" → ", "guide")] if path else []
-            path += [Span(describe_subject(part), TIME[part.kind].tone), Span(f" {duration(part.ms)}", "muted")]
+            mark = TIME[part.kind]
+            path += [Span(f"{mark.glyph} {describe_subject(part)}", mark.tone), Span(f" {duration(part.ms)}", "muted")]
     present = [Span(explanation.present)] if explanation.present else []
     rows = [
         head,

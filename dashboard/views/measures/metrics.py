@@ -23,7 +23,7 @@ from dashboard.views.measures.strip import RATE_S
 from dashboard.views.measures.usage import is_metered
 from dashboard.views.words.amounts import cost_text, count, duration, p95, pluralize, short_money
 from dashboard.views.words.amounts import countdown as left_of
-from engine.core.queries.money.recent import Scope, spent_by_slot
+from engine.core.queries.money.recent import Scope, cost_since, spent_by_slot
 from engine.core.queries.money.spending import cost_budget, cost_budget_of, name_of_spender
 from engine.core.queries.team.figures import median
 from engine.core.queries.team.tree import agents_of
@@ -278,17 +278,17 @@ def _stack_costs(
 ) -> tuple[list[tuple[str, Sequence[float]]], tuple[Span, ...]]:
     """Return the cost a minute of the agents that spent most, of the others in one, and their names with amounts."""
     below = None if member_id is None else {agent.id for agent in agents_of(state, member_id)}
-    agent_ids = [an_id for an_id in (state.windows.agents if state.windows else ()) if below is None or an_id in below]
     slot_ms, is_fine = _slots_of(series)
     oldest = (now_ms - series.each_ms * len(series.done)) // slot_ms
-    spent: dict[str, float] = {}
-    for agent_id in agent_ids:
-        by_slot = spent_by_slot(state, "agent", agent_id, now_ms, is_fine=is_fine)
-        if cost_usd := sum(amounts.cost_usd for slot, amounts in by_slot.items() if slot >= oldest):
-            spent[agent_id] = cost_usd
+    spent = {
+        agent_id: cost_since([window], oldest, is_fine=is_fine)
+        for agent_id, window in (state.windows.agents if state.windows else {}).items()
+        if below is None or agent_id in below
+    }
     costs = {
         agent_id: _sample_spends(series, state, agent_id, now_ms).cost_usd
         for agent_id in nlargest(len(STACK_TONES), spent, key=spent.__getitem__)
+        if spent[agent_id]
     }
     parts = [
         (tone, name_of_spender(state, agent_id) or agent_id, costs[agent_id])

@@ -65,12 +65,18 @@ def recent_of(state: State, scope: Scope, key: str, now_ms: int) -> Recent:
 
 def usd_per_min(state: State, scope: Scope, key: str, now_ms: int) -> Decimal:
     """Return the mean cost of a minute in the last five, in USD: as `recent_of` does, but faster."""
-    oldest, cost_nano = now_ms // SLOT_MS - MAX_SLOTS, 0
-    for window in _windows_of(state, scope, key):
-        cost_nano += sum(amounts.get("cost_nano", 0) for slot, amounts in window.fine.items() if slot > oldest)
-        if window.slot > oldest:
+    return cost_since(_windows_of(state, scope, key), now_ms // SLOT_MS - MAX_SLOTS + 1, is_fine=True) / 5
+
+
+def cost_since(windows: Iterable[Window], slot: int, *, is_fine: bool) -> Decimal:
+    """Return the cost of windows from a slot of 5 s on, or else of a minute, in USD."""
+    cost_nano, slot_size = 0, 1 if is_fine else COARSE_SLOTS
+    for window in windows:
+        slots = window.fine if is_fine else window.coarse
+        cost_nano += sum([amounts.get("cost_nano", 0) for number, amounts in slots.items() if number >= slot])
+        if window.slot // slot_size >= slot:
             cost_nano += window.open.get("cost_nano", 0)
-    return Decimal(cost_nano) / (5 * 10**9)
+    return Decimal(cost_nano) / 10**9
 
 
 class Spent(NamedTuple):

@@ -215,5 +215,5 @@ def describe_step(name: str, kind: TimeKind) -> str:
     """Return the name of a step in words: `turn 7`, or that of a tool."""
     what, _, rest = name.partition(":")
     if kind == "tool":
-        return preview(rest if what == "tool" and rest else name)
+        return preview(rest if what in ("tool", "call") and rest else name)
     return f"{what} {rest}" if rest.isdigit() else preview(name)
