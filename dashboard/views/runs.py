@@ -183,10 +183,12 @@ def runs(state: State, counts: Digest, *, now_ms: int, order: str = "newest", ne
     widest = max((cell_len(run.title) for run in every), default=0)  # the rest of the width goes to OUTPUT
     oldest_ms = min((run.started_ms for run in every), default=now_ms)
     moment_width = len(moment(oldest_ms, now_ms))  # wide enough for a date only if there is one
+    most_tasks = max(map(_total, every), default=0)
     columns = visible_columns(
         COLUMNS,
         {
             "REQUEST": (_REQUEST_WIDTH, max(_REQUEST_WIDTH, min(widest, _MAX_REQUEST_WIDTH))),
+            "TASKS": (max(5, 2 * len(f"{most_tasks:,}") + 1),) * 2,
             "AT": (moment_width, moment_width),
         },
         without=_empty_columns(state),
@@ -203,6 +205,7 @@ def runs(state: State, counts: Digest, *, now_ms: int, order: str = "newest", ne
 def _empty_columns(state: State) -> set[str]:
     """Return the headings of columns without a value in any run."""
     used_columns = {
+        "LEFT": bool(state.runs),
         "PRI": any(run.priority != DEFAULT_PRIORITY for run in state.runs.values()),
         "DUE": any(deadline_of(state, run_id) is not None for run_id in state.runs),
         "TIME IN": any(largest_share(run) for run in state.finished),

@@ -53,7 +53,7 @@ def test_an_agent_at_work_says_which_tool_it_calls_with_its_first_argument() -> 
 def test_a_stream_is_silent_after_thirty_seconds_and_stuck_after_five_minutes() -> None:
     world = one_hand()
     step = LiveStep(what="model", name="turn:3", since_ms=world.now_ms)
-    live = Live(chunk_ms=world.now_ms, steps=(step,), output="The pool is full. It holds ten con")
+    live = Live(chunk_ms=world.now_ms, steps=(step,), output="The pool is full.\n\n- It holds ten con\n|--")
 
     assert does(world, live, after_ms=29_000).words == "It holds ten con"
     silent, stuck = does(world, live, after_ms=94_000), does(world, live, after_ms=5 * MINUTE_MS)

@@ -14,6 +14,8 @@ _QUIET: frozenset[ActivityKind] = frozenset({"delegated", "slot", "stopped", "qu
 """Kinds in which others work."""
 _LONG_MS = 5_000
 """Time from which on the time of a piece of work is shown."""
+_BRIEF = (("waits for ", "for "), ("held by ", ""), ("held: ", ""), ("asks: ", ""), ("backing off", "tries again in"))
+"""Beginnings of words and what is left of them beside the state."""
 _TIME_WIDTH = 6
 _MIN_WORDS_WIDTH = 8
 """Minimum cells of the words beside a time."""
@@ -59,7 +61,7 @@ def now_cell(activity: CurrentActivity, now_ms: int, *, width: int | None = None
 
 def _without_state(words: str) -> str:
     """Return words beside a column that has the state: it says already that the agent waits, or is held."""
-    for start, brief in (("waits for ", "for "), ("held by ", ""), ("held: ", ""), ("asks: ", "")):
+    for start, brief in _BRIEF:
         if words.startswith(start):
             words = brief + words.removeprefix(start)
             break

@@ -16,6 +16,8 @@ TALL = 6
 TALL_BOX_MIN_COLUMNS = 150
 """Minimum columns for tall boxes."""
 MIN_WIDTH, BARE_MIN_WIDTH, MAX_WIDTH, TALKING_WIDTH = 10, 8, 34, 44
+TALKING_MIN_WIDTH = 32
+"""Minimum columns of a box with words, which change while boxes keep their place."""
 MAX_WORDS_LINES = 3
 _GAPS = {9: 0, 6: 0, 4: 0, 3: 0, 2: 1, 1: 0}
 _MIN_METER_WIDTH = 3
@@ -50,7 +52,8 @@ def natural_width(node: Node, size: int) -> int:
         top = 2 + name + (2 + took if took and size >= TALL else 0)
         widest = {TALKING: TALKING_WIDTH - 4, TALL: 24}.get(size, 0)
         texts = (node.now[:76], node.words[:76], node.spent) if size == TALKING else (node.now[:76],)
-        width = 4 + max(top, row, *(min(widest, cell_len(text)) for text in texts))
+        least = TALKING_MIN_WIDTH - 4 if size == TALKING and node.now else 0
+        width = 4 + max(top, row, least, *(min(widest, cell_len(text)) for text in texts))
     max_width = TALKING_WIDTH if size == TALKING else MAX_WIDTH
     return max(MIN_WIDTH if size > MAX_BARE_ROWS else BARE_MIN_WIDTH, min(max_width, width))
 

@@ -11,6 +11,7 @@ MAX_WORDS = 120
 """Characters of the words of an activity; views cut them further."""
 MAX_REASON = 500
 """Characters of a reason that says what to do, so that lists in a shell keep it whole."""
+_MARKDOWN = " \t|#*>-`"
 _SENTENCE_END = re.compile(r"(?<=[.!?:;]) +")
 _STOPS: dict[StopReason, str] = {
     "cancel": "stops: it is cancelled",
@@ -56,13 +57,13 @@ def _describe_live(live: Live) -> str:
         return ""
     if is_asking:
         return "thinks" if live.thought else f"asks its model, {step.name.replace(':', ' ')}"
-    return f"runs {step.name}"
+    return f"runs {step.name.removeprefix('tool:')}"
 
 
 def _last_sentence(text: str) -> str:
     """Return the sentence that is being written: its beginning stays in sight, so that the words do not run."""
     lines = text[-4 * MAX_WORDS :].split("\n")
-    line = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    line = next((line.strip(_MARKDOWN) for line in reversed(lines) if any(map(str.isalnum, line))), "")
     return _SENTENCE_END.split(line)[-1]
 
 
