@@ -2,6 +2,7 @@
 
 import ast
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,6 +30,7 @@ SLOW = {
 """Modules that may be imported inside functions, with all below them, by the reason."""
 
 
+@cache
 def imports_in_functions(package: str) -> dict[str, list[str]]:
     """Return the modules that functions of a package import, one entry for each statement, by file."""
     files: dict[str, list[str]] = {}

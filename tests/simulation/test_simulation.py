@@ -225,7 +225,7 @@ def test_a_report_on_a_given_team_says_what_went_wrong_and_what_would_change_it(
         members=[AgentSpec(name="scout", run="nowhere:at_all", specialties=("survey",), timeout_s=5.0)],
     )
 
-    report = simulate(range(1, 16), team, hours=3)
+    report = simulate(range(1, 9), team, hours=3)
 
     kinds = {kind for agent, kind in report.failures if agent == "scout"}
     assert kinds, report.tasks
