@@ -62,8 +62,8 @@ def now_cell(activity: CurrentActivity, now_ms: int, *, width: int | None = None
 def _without_state(words: str) -> str:
     """Return words beside a column that has the state: it says already that the agent waits, or is held."""
     for start, brief in _BRIEF:
-        if words.startswith(start):
-            words = brief + words.removeprefix(start)
+        if words.startswith(start) or f": {start}" in words:  # of a member: `deployer: asks: deploy canary.toml`
+            words = words.replace(start, brief, 1)
             break
     return words.replace(", a person is asked", "")
 

@@ -138,7 +138,7 @@ def waiting_lines(
 
 def _waiting_line(state: State, task: Task, counts: Digest, width: int, now_ms: int) -> Line:
     mark = task_mark(task, counts.activities)
-    now = now_of_task(task, counts, now_ms)
+    now = now_of_task(task, counts, now_ms, beside_state=True)
     text = f"for {receiver(state, task)}" if now.tone == "muted" and task.ready else now.text
     room = max(8, width * 11 // 20)
     title = Span(pad(cut_path(task.title, room - 3), room - 2))
