@@ -85,7 +85,7 @@ class Measured(QuarterdeckApp):
         for _ in range(count):
             await self._pass_time(store)
             began_s = time.process_time()
-            self.view = self._make_view()
+            self.view = self._make_view(self.view)
             self.show()
             self.history.update(self._now_ms)
             await asyncio.sleep(PAINTED_S)
