@@ -45,7 +45,7 @@ from dashboard.user.habits import Habits
 from dashboard.user.settings import Settings
 from dashboard.user.theme import DARK, THEMES, coarse, few_colours
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.news import News, describe_silence, silent_agents
+from dashboard.views.words.news import News, silent_words
 from dashboard.views.words.place import Place
 from dashboard.views.words.tips import DISMISS
 from dashboard.widgets.textual_seams import is_output_waiting, write_to_terminal
@@ -293,8 +293,8 @@ class QuarterdeckApp(Deck):
         self.pace.note_redraw()
         self.view = view
         if not self.past.is_shown:
-            silent = [describe_silence(view.counts, agent) for agent in silent_agents(view.state, view.counts)]
-            self._terminal.update(self._team_name(), len(view.counts.needs_person), silent)
+            silent, stuck = (silent_words(view.state, view.counts, kind) for kind in ("silent", "stuck"))
+            self._terminal.update(self._team_name(), len(view.counts.needs_person), silent=silent, stuck=stuck)
         return by_clock
 
     def _open_place(self) -> None:

@@ -11,7 +11,7 @@ _MAX_TITLE_CHARACTERS = 120
 
 
 def window_title(team: str, needs: int, silent: int = 0) -> str:
-    """Return the title of the window: the number of needs, that of silent agents, and the name of the team."""
+    """Return the title of the window: the number of needs, that of silent agents beside, and the name of the team."""
     return clean(f"{f'⚑{needs} ' if needs else ''}{f'⋯{silent} ' if silent else ''}{team}")[:_MAX_TITLE_CHARACTERS]
 
 
@@ -28,14 +28,16 @@ class TerminalSignals:
         self._call = call
         self._title = ""
         self._needs: int | None = None
-        self._silent = 0
+        self._silent = self._stuck = 0
 
-    def update(self, team: str, needs: int, silent: Sequence[str] = ()) -> None:
+    def update(self, team: str, needs: int, *, silent: Sequence[str] = (), stuck: Sequence[str] = ()) -> None:
         """Update the title; call the operator if there is more than at the last call.
 
         Args:
-            needs: How much needs a person.
-            silent: What is said of each agent that is silent or stuck, the worst first.
+            team: Its name.
+            needs: How much needs a person, stuck agents among it.
+            silent: What is said of each silent agent.
+            stuck: What is said of each stuck agent.
         """
         title = f"{window_title(team, needs, len(silent))} · quarterdeck"
         if title != self._title:
@@ -44,12 +46,13 @@ class TerminalSignals:
         notices = []
         if self._needs is not None and needs > self._needs:
             notices.append(f"{needs} {'needs' if needs == 1 else 'need'} you")
+            notices += stuck[:1] if len(stuck) > self._stuck else ()
         if self._needs is not None and len(silent) > self._silent:
             notices.append(silent[0])
         if notices and self._call != "off":
             notice = clean(f"{team}: {', '.join(notices)}")[:_MAX_TITLE_CHARACTERS]
             self._write(_NOTICE.format(notice) if self._call == "desktop" else _BELL)
-        self._needs, self._silent = needs, len(silent)
+        self._needs, self._silent, self._stuck = needs, len(silent), len(stuck)
 
     def leave(self) -> None:
         """Restore the previous title."""

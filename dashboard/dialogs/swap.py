@@ -29,7 +29,7 @@ from dashboard.views.words.parsers import Mistyped
 from dashboard.widgets.fields import Radio
 from engine.core.commands import Rollback, SwapAgent, SwapAgents
 from engine.core.queries.targets import id_target, shortest_target, shortest_targets
-from engine.core.queries.team.models import models_to_swap, team_models
+from engine.core.queries.team.models import models_to_swap, put_first, team_models
 from engine.core.records.records import copy_with
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, State
@@ -204,7 +204,8 @@ class SwapDialog(SpecDialog):
         """Return the chosen spec; for a model that of the first agent, with it."""
         chosen, state, agents = self.query_one(Choices).chosen, self.state, self.agents()
         if self._model is not None:
-            return copy_with(state.spec_of(agents[0]), model=self._model) if agents else None
+            spec = state.spec_of(agents[0]) if agents else None
+            return copy_with(spec, model=put_first(spec.model, self._model)) if spec is not None else None
         if chosen == _FILE:
             return self._of_file
         return state.specs[state.registry[chosen]] if chosen in state.registry else None

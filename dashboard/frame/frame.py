@@ -106,7 +106,7 @@ class Surroundings:
         frame = self._frame
         needle, label = frame.finding.needle, frame.finding.LABEL
         facts = [Cell(f"/ {needle}", "accent"), *frame.facts()] if needle else [*frame.facts(), label]
-        frame.query_one(Tabs).show_place(_place_of(frame), facts)
+        frame.query_one(Tabs).show_place(_place_of(frame), facts, len(frame.deck.view.counts.needs_person))
 
 
 class Frame(LiveScreen, Screen[None]):

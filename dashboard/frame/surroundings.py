@@ -69,8 +69,14 @@ class Tabs(Bar):
 
     LEFT_FIRST = True
 
-    def show_place(self, place: str, facts: Sequence[Cell]) -> None:
-        """Highlight a tab; on a narrow screen the last of the others are only numbers."""
+    def show_place(self, place: str, facts: Sequence[Cell], needs: int) -> None:
+        """Highlight a tab; on a narrow screen the last of the others are only numbers.
+
+        Args:
+            place: The place of the tab.
+            facts: Shown on the right.
+            needs: How much waits in the inbox.
+        """
         width = self.screen.size.width
         names = {name: name for name in tabs()}
         over = sum(len(name) + 3 for name in names) - width
@@ -81,6 +87,8 @@ class Tabs(Bar):
             if over > 0 and name != place:
                 over -= len(names[name]) + 1
                 names[name] = ""
+        count = f" ⚑{needs:,}" if needs else ""
+        names["inbox"] += count if over + len(count) <= 0 else ""
         airy, last = width >= PADDED_TABS_MIN_WIDTH, [*names][-1]
         self.show(
             [

@@ -1,6 +1,7 @@
 """The Teams screen: the databases of this machine, to switch between them."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from dashboard.frame.table_screen import BELOW, TableScreen
@@ -10,7 +11,7 @@ from dashboard.views.changes.team_summary import team_summary
 from dashboard.views.drawing.row_pane import RowDetails
 from dashboard.views.drawing.rows import Listing
 from dashboard.views.tail import newest_lines
-from dashboard.views.teams import TeamDatabase, describe_team, teams
+from dashboard.views.teams import TeamDatabase, TeamFigures, describe_team, teams
 from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
 
@@ -42,7 +43,8 @@ class TeamsScreen(TableScreen):
             self._looking, self._looked_ms = True, view.wall_ms
             own_team = DatabaseInfo(self.deck.path, self.deck.feed.engine)
             teams_by_path = {team.path: team for team in self._teams}
-            self.deck.background.run_in_thread(lambda: find_teams(own_team, teams_by_path), self._receive_teams, ())
+            find = partial(find_teams, own_team, teams_by_path, view.wall_ms)
+            self.deck.background.run_in_thread(find, self._receive_teams, ())
         return teams(
             self._teams,
             shown_path=str(self.deck.path),
@@ -74,7 +76,7 @@ class TeamsScreen(TableScreen):
             team,
             name=state.roots[0].name if state.roots else team.name,
             holds=team_summary(state, working=team.alive),
-            needs=len(self.deck.view.counts.needs_person),
+            figures=TeamFigures.of(state, self.deck.view.counts),
             last=newest_lines(reversed(recent), names, LAST_EVENTS, joins=False),
         )
 

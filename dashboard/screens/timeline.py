@@ -408,7 +408,7 @@ def _open_steps(view: ViewState, lanes: Lanes) -> dict[str, list[tuple[int, str]
         if task is not None and task.agent_id is not None and steps:
             kinds = [(lanes.position_at(step.since_ms), STEP_KINDS.get(step.what, "code")) for step in steps]
             open_steps[task.agent_id] = kinds
-    for agent in silent_agents(view.state, view.counts):
+    for agent in silent_agents(view.state, view.counts, "stuck", "silent"):
         if (at_ms := silent_since_ms(agent, view.counts)) is not None:
             open_steps.setdefault(agent.id, []).append((lanes.position_at(at_ms), "silent"))
     return open_steps

@@ -1,7 +1,7 @@
 """The header: the engine and its standbys, the file, problems, and how to start another engine."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
 
@@ -109,10 +109,9 @@ def right_cells(
             for candidate in ([right[0], badge], [Cell(short, right[0].tone), badge], [badge])
             if room is None or len(candidate) == 1 or len(candidate[0].text) + CELL_GAP + len(badge.text) <= room
         )
-    if (silent := _silent_cell(state, counts)) is not None and (
-        room is None or _width([*right, silent]) + CELL_GAP * len(right) <= room
-    ):
-        right.append(silent)
+    for silent in _silent_cells(state, counts):
+        if room is None or _width([*right, silent]) + CELL_GAP * len(right) <= room:
+            right.append(silent)
     if costs:
         brief_engine = Cell(right[0].text.partition("  ")[0], right[0].tone)
         candidates = [[*head, cost] for head in (right, [brief_engine, *right[1:]]) for cost in costs[:2]]
@@ -128,13 +127,12 @@ def right_cells(
     return right
 
 
-def _silent_cell(state: State, counts: Digest) -> Cell | None:
-    """Return how many agents are stuck, or else silent; None for none."""
+def _silent_cells(state: State, counts: Digest) -> Iterator[Cell]:
+    """Yield how many agents are stuck, who are among the needs, and how many are silent."""
     for kind in ("stuck", "silent"):
         mark = ACTIVITY[kind]
         if number := sum(counts.kinds_of(root.id)[kind] for root in state.roots):
-            return Cell(f"{mark.glyph} {number:,} {mark.word}", mark.tone)
-    return None
+            yield Cell(f"{mark.glyph} {number:,} {mark.word}", mark.tone)
 
 
 def _cost_cells(state: State) -> tuple[Cell, ...]:

@@ -8,11 +8,35 @@ from typing import Any, NamedTuple
 from dashboard.views.drawing.lines import BLANK, Line, hairline
 from dashboard.views.drawing.row_pane import RowDetails, indent_lines, labelled_paragraphs
 from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message, labelled_cell, make_cells, matches
+from dashboard.views.measures.digest import Digest
 from dashboard.views.tail import TailLine, draw_tail
-from dashboard.views.words.amounts import ago, moment, size
+from dashboard.views.words.amounts import ago, moment, money, size
+from engine.core.records.values import Usage
+from engine.core.state import State
 
 _MIN_LAST_ROWS = 4
 """Minimum free rows for the last events."""
+
+
+class TeamFigures(NamedTuple):
+    """What a team is at, for its row."""
+
+    needs: int = 0
+    """How many things wait for a person."""
+    busy: int = 0
+    """Agents with an attempt that holds a slot; none without an engine."""
+    agents: int = 0
+    usage: Usage | None = None
+
+    @classmethod
+    def of(cls, state: State, counts: Digest) -> "TeamFigures":
+        """Count for a state and the moment of its counters."""
+        busy, agents = (sum(numbers[root.id] for root in state.roots) for numbers in (counts.busy_of, counts.agents_of))
+        return cls(len(counts.needs_person), busy if counts.working else 0, agents, state.usage)
+
+
+NO_FIGURES = TeamFigures()
+"""Of a database that was not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +59,7 @@ class TeamDatabase:
     """Its last events, the newest last."""
     seq: int = -1
     """Seq of the state that `holds` and `last` were read from; -1 if they were not read."""
-    needs: int = 0
-    """How many things wait for a person."""
+    figures: TeamFigures = NO_FIGURES
 
 
 class TeamRow(NamedTuple):
@@ -55,8 +78,18 @@ def _engine_cell(row: TeamRow) -> Cell:
 
 
 def _needs_cell(row: TeamRow) -> Cell:
-    needs = row.database.needs
+    needs = row.database.figures.needs
     return Cell(f"⚑ {needs:,}" if needs else "", "attention", rank=needs)
+
+
+def _busy_cell(row: TeamRow) -> Cell:
+    figures = row.database.figures
+    return Cell(f"{figures.busy:,} of {figures.agents:,}", "busy" if figures.busy else "muted", rank=figures.busy)
+
+
+def _cost_cell(row: TeamRow) -> Cell:
+    usage = row.database.figures.usage
+    return Cell(money(usage), rank=float(usage.cost_usd or 0) if usage is not None else None)
 
 
 def _newest_cell(row: TeamRow) -> Cell:
@@ -74,6 +107,8 @@ COLUMNS: tuple[Column[TeamRow, Any], ...] = (
            cell=lambda row: Cell(row.database.name + " (shown)" * row.is_shown, "strong" if row.is_shown else "")),
     Column("ENGINE", 22, meaning="who works on the team now", cell=_engine_cell),
     Column("NEEDS YOU", 9, right=True, meaning="how much waits for a person", cell=_needs_cell),
+    Column("BUSY", 11, right=True, drop=3, meaning="how many of its agents are at work", cell=_busy_cell),
+    Column("COST", 9, right=True, drop=4, meaning="what the team has spent, in US dollars", cell=_cost_cell),
     Column("NEWEST EVENT", 16, drop=1, meaning="when something last happened in the team", cell=_newest_cell),
     Column("SIZE", 8, right=True, drop=2, meaning="of the file",
            cell=lambda row: Cell(size(row.database.size_bytes), "muted", rank=row.database.size_bytes)),

@@ -119,7 +119,7 @@ class TabApp(QuarterdeckApp):
         self.page.tell("habits", self.habits.text)
         if not (self.past.is_shown or self.view.situation.opening):
             counts = self.view.counts
-            silent = len(silent_agents(self.feed.state, counts))
+            silent = len(silent_agents(self.view.state, counts, "silent"))
             # The browser's tab says how much needs a person, as the title of a terminal does.
             self.page.tell("title", window_title(self._team_name(), len(counts.needs_person), silent))
         return to_draw

@@ -1,5 +1,6 @@
 """The palette, settings of the user, the terminal's title and bell, and how to quit."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,18 +10,26 @@ from textual.widgets import Input
 
 import dashboard.app.app
 from dashboard.actions import give_keys
-from dashboard.deck.terminal import TerminalSignals
+from dashboard.deck.terminal import TerminalSignals, window_title
 from dashboard.dialogs.swap import SwapDialog
 from dashboard.frame.frame import Frame
 from dashboard.pages.agent import AgentScreen
 from dashboard.user.key_labels import label_of
 from dashboard.user.settings import Settings
 from dashboard.user.theme import THEMES
+from dashboard.widgets.bar import Bar
 from dashboard.widgets.pane import Pane
 from engine.core.signals import AgentUnusable, AttemptSucceeded
+from engine.core.specs.failure_policies import Escalate
+from engine.core.specs.model_spec import ModelSpec
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec
 from tests.patience import PATIENCE_S
 from tests.pilot.engines import until
 from tests.pilot.hand import opened
+from tests.pilot.scene import NOW_MS
+from tests.story import attempt, submitted
+from tests.world import agent, team_world
 
 pytestmark = pytest.mark.anyio
 
@@ -228,6 +237,43 @@ async def test_a_team_with_a_hostile_name_puts_nothing_into_the_terminal() -> No
 
     assert all(text.count("\x07") == 1 for text in told)
     assert not any("\x1b[2J" in text for text in told)
+
+
+async def test_header_title_notice_tab_and_rows_count_the_same_while_an_agent_falls_silent_and_is_stuck(
+    tmp_path: Path,
+) -> None:
+    told: list[str] = []
+    work = team_world(
+        AgentSpec(name="critic", agent_type="ReactAgent", model="fast"),
+        agent("ada", on_failure=[Escalate()]),
+        mode="parallel",
+        options=SupervisorOptions(models={"fast": ModelSpec(replies=[{"text": "so"}])}),
+    )
+    submitted(work)
+    work.now_ms = NOW_MS - 1_000
+    work.fail(attempt(work, "ada"), "no paper")
+    pulse = {f"pulse:{attempt(work, 'critic')[0]}": json.dumps({"chunk_ms": NOW_MS - 1_000})}
+
+    async with opened(tmp_path, work=work) as hand:
+        hand.app._terminal = TerminalSignals(told.append, "desktop")
+        hand.app.feed.live = pulse
+        await hand.press("8")
+        for seconds, needs, silent, cell, notice in (
+            (1, 1, 0, "", ""),
+            (60, 1, 1, "⋯ 1 silent", "chief: critic: silent 62 s"),
+            (600, 2, 0, "! 1 stuck", "chief: 2 need you, critic: silent 11 min"),
+        ):
+            told.clear()
+            hand.clock[0] += seconds * 1_000
+            await hand.app._tick()
+            title = window_title("chief", needs, silent)
+            assert told[0].removeprefix("\x1b[22;0t") == f"\x1b]0;{title} · quarterdeck\x07"
+            assert told[1:] == ([f"\x1b]9;{notice}\x07"] if notice else [])
+            header = hand.app.screen.query_one("#header", Bar).text
+            assert f"⚑ {needs} need" in header
+            assert cell in header
+            assert f"8 Inbox ⚑{needs}" in hand.app.screen.query_one("#tabs", Bar).text
+            assert len(hand.table.rows.keys) == needs
 
 
 async def test_who_needs_a_person_is_counted_for_the_title(tmp_path: Path) -> None:

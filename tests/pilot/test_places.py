@@ -1,7 +1,10 @@
 """Places without a number key: the audit, engines, the log, the teams of this machine."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 
 from dashboard.app.navigation import place_of, read_place, visit
@@ -11,12 +14,17 @@ from dashboard.screens.log import LogScreen, tail
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.table import HEADINGS
 from engine.core.commands import Submit
-from store import Reader, open_store
+from engine.core.specs.model_spec import ModelSpec
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec
+from store import EngineInfo, Reader, open_store
 from store.layout.files import file_size
 from tests.bench.histories import rows_of
+from tests.patience import PATIENCE_S
 from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
-from tests.story import attempt
+from tests.pilot.scene import NOW_MS
+from tests.story import attempt, submitted
 from tests.world import agent, team_world
 
 pytestmark = pytest.mark.anyio
@@ -191,15 +199,34 @@ async def test_a_team_that_rests_is_not_folded_again(tmp_path: Path) -> None:
     rows = rows_of(world.journal)
     async with open_store(file.path) as store:
         await store.journal.append(1, rows[:-1])
-        first = team_of(file, None, is_shown=False)
-        again = team_of(file, first, is_shown=False)
+        first = team_of(file, None, NOW_MS, is_shown=False)
+        again = team_of(file, first, NOW_MS, is_shown=False)
         await store.journal.append(len(rows), rows[-1:])
-        later = team_of(file, again, is_shown=False)
+        later = team_of(file, again, NOW_MS, is_shown=False)
 
     assert again == first
     assert all(one is before for one, before in zip(again.holds, first.holds, strict=True))
     assert later.last[-1].seq == len(rows)
     assert later.holds[0] is not first.holds[0]
+
+
+async def test_the_figures_of_another_team_follow_the_clock_while_it_is_at_work(tmp_path: Path) -> None:
+    critic = AgentSpec(name="critic", agent_type="ReactAgent", model="fake")
+    models = {"fake": ModelSpec(replies=[{"text": "so"}])}
+    world = team_world(critic, agent("ada"), options=SupervisorOptions(models=models))
+    submitted(world)
+    file = DatabaseInfo(tmp_path / "team.db", EngineInfo(1, True, 0, 1, 0, 0, "host"))
+    async with open_store(file.path) as store:
+        await store.journal.append(1, rows_of(world.journal))
+        store.live.put(f"pulse:{attempt(world, 'critic')[0]}", json.dumps({"chunk_ms": world.now_ms}))
+        with Reader(file.path) as reader, anyio.fail_after(PATIENCE_S):
+            while not await anyio.to_thread.run_sync(reader.live):
+                await anyio.lowlevel.checkpoint()
+        at_work = team_of(file, None, world.now_ms + 1_000, is_shown=False)
+        stuck = team_of(file, at_work, world.now_ms + 900_000, is_shown=False)
+        stopped = team_of(replace(file, engine=None), stuck, world.now_ms + 900_000, is_shown=False)
+
+    assert [team.figures[:3] for team in (at_work, stuck, stopped)] == [(0, 1, 2), (1, 1, 2), (0, 0, 2)]
 
 
 async def test_a_team_is_as_large_in_the_list_of_teams_as_on_its_state_screen(tmp_path: Path) -> None:
@@ -209,4 +236,4 @@ async def test_a_team_is_as_large_in_the_list_of_teams_as_on_its_state_screen(tm
         with Reader(db) as reader:
             kept = reader.size_bytes()
 
-        assert team_of(DatabaseInfo(db), None, is_shown=False).size_bytes == kept > file_size(db)
+        assert team_of(DatabaseInfo(db), None, NOW_MS, is_shown=False).size_bytes == kept > file_size(db)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.core.commands import Rollback, SwapAgent, SwapAgents
+from engine.core.commands import AddAgent, RegisterSpec, Rollback, SwapAgent, SwapAgents
 from engine.core.queries.team.models import models_to_swap
 from engine.core.records.records import copy_with
 from engine.core.specs.model_spec import ModelSpec
@@ -17,7 +17,7 @@ FAST, SLOW = ModelSpec(model="openai/gpt-4o-mini"), ModelSpec(replies=[{"text": 
 NO_TURBOX = "no model 'turbox' in the file; known: fast, slow; or give provider/name"
 
 
-def played(name: str = "critic", model: str = "fast", **fields: object) -> AgentSpec:
+def played(name: str = "critic", model: str | list[str] = "fast", **fields: object) -> AgentSpec:
     return AgentSpec(name=name, agent_type="ReactAgent", model=model, **fields)  # type: ignore[arg-type]
 
 
@@ -35,6 +35,17 @@ def test_a_swap_to_a_model_changes_nothing_else_of_the_spec_and_is_rolled_back_a
 
     applied(world, Rollback(agent="critic"))
     assert world.state.spec_of(member(world, "critic")) == before
+
+
+def test_a_model_comes_first_in_a_list_and_the_others_stay_for_failover() -> None:
+    world = crew(played(model=["fast", "openai/gpt-4o"]))
+    assert [*models_to_swap(world.state, [member(world, "critic")])] == ["slow"]
+
+    applied(world, SwapAgent(agent="critic", model="slow"))
+    assert world.state.spec_of(member(world, "critic")).model == ("slow", "fast", "openai/gpt-4o")
+    applied(world, SwapAgent(agent="critic", model="openai/gpt-4o"))
+    assert world.state.spec_of(member(world, "critic")).model == ("openai/gpt-4o", "slow", "fast")
+    assert refused(world, SwapAgent(agent="critic", model="openai/gpt-4o")).startswith("critic has this model already")
 
 
 def test_the_models_of_the_team_are_offered_but_the_one_that_all_have() -> None:
@@ -64,6 +75,22 @@ def test_several_swaps_are_refused_whole_for_the_model_of_one() -> None:
     swaps = [SwapAgent(agent="critic", model="slow"), SwapAgent(agent="coder", model="turbox")]
     assert refused(world, SwapAgents(swaps=swaps)).startswith("no model 'turbox'")
     assert member(world, "critic").generation == 1
+
+
+def test_a_new_agent_is_refused_by_the_same_rule_also_one_of_several() -> None:
+    world = crew()
+    assert refused(world, AddAgent(spec=played("bob", "turbox"))) == NO_TURBOX
+    assert refused(world, AddAgent(spec=played("bob"), also=[played("cyd", ["fast", "turbox"])])) == NO_TURBOX
+    world.order(RegisterSpec(spec=played("dan", "turbox")))
+    assert refused(world, AddAgent(registered="dan")) == NO_TURBOX
+    applied(world, AddAgent(spec=played("bob", ["fast", "openai/gpt-foo"])))
+    applied(world, AddAgent(spec=copy_with(agent("eve"), model="turbox")))  # a function has no use for it
+
+
+def test_a_bare_name_that_the_file_gave_to_an_agent_is_taken_from_others_too_and_near_names_come_first() -> None:
+    world = crew(played(model="gpt-4o-mini"))
+    applied(world, AddAgent(spec=played("bob", "gpt-4o-mini")))
+    assert "known: slow, fast;" in refused(world, AddAgent(spec=played("cyd", "slaw")))
 
 
 def test_a_name_with_a_provider_and_one_that_the_agent_has_already_are_taken() -> None:

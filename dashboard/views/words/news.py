@@ -1,7 +1,5 @@
 """One-line notifications about runs that end, and agents that fall silent."""
 
-from collections import Counter
-
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import duration
@@ -14,15 +12,15 @@ from engine.core.state import Agent, RunStatus, RunSummary, State
 _SHOW_WHY = " · <runs:7> and enter show why"
 
 
-def silent_agents(state: State, counts: Digest) -> list[Agent]:
-    """Return the agents that are stuck, then those that are silent."""
-    kinds: Counter[ActivityKind] = Counter()
-    for root in state.roots:
-        kinds += counts.kinds_of(root.id)
-    if not (kinds["stuck"] or kinds["silent"]):  # the usual case, without a look at every agent
-        return []
-    kind_of = {agent.id: counts.activities.of_agent(agent).kind for agent in state.agents.values()}
-    return [agent for kind in ("stuck", "silent") for agent in state.agents.values() if kind_of[agent.id] == kind]
+def silent_agents(state: State, counts: Digest, *kinds: ActivityKind) -> list[Agent]:
+    """Return the agents of these kinds of silence, by kind."""
+    present = [kind for kind in kinds if any(counts.kinds_of(root.id)[kind] for root in state.roots)]
+    return [agent for kind in present for agent in state.agents.values() if counts.kind_of(agent) == kind]
+
+
+def silent_words(state: State, counts: Digest, kind: ActivityKind) -> list[str]:
+    """Return what is said of each agent that is silent, or stuck, such as `coder: silent 3 min`."""
+    return [describe_silence(counts, agent) for agent in silent_agents(state, counts, kind)]
 
 
 def describe_silence(counts: Digest, agent: Agent) -> str:
@@ -48,7 +46,7 @@ class News:
         return self._of_runs(state, caught_up=caught_up) or self._of_silence(state, counts)
 
     def _of_silence(self, state: State, counts: Digest) -> Cell | None:
-        silent, known_ids = silent_agents(state, counts), self._silent_ids
+        silent, known_ids = silent_agents(state, counts, "stuck", "silent"), self._silent_ids
         self._silent_ids = {agent.id for agent in silent}
         agent = next((agent for agent in silent if agent.id not in known_ids), None)
         if agent is None:

@@ -153,7 +153,10 @@ class SwapAgent(CommandBase):
     registered: Name | None = None
     """Name of a spec in the registry, instead of `spec`."""
     model: Label | None = None
-    """Another model for its present spec, instead of `spec`: a name of the team's models, or `provider/name`."""
+    """Another model for its present spec, instead of `spec`: a name of the team's models, or `provider/name`.
+
+    Where the spec has a list of models it comes first, and the others stay for failover.
+    """
     mode: str = "drain"
     """`drain`: attempts at work finish on the old spec. `migrate`: they continue on the new one at their next step.
     `abort`: they are stopped and start over on the new one."""

@@ -296,7 +296,8 @@ class _AppliedCommand:
             return f"{agent.id} was g{agent.generation - 1}"
         if swap.spec is not None and agent.spec != swap.spec:
             return f"{agent.id} has another spec"
-        if swap.model is not None and agent.spec.model != swap.model:
+        model = agent.spec.model if isinstance(agent.spec.model, str | None) else agent.spec.model[0]
+        if swap.model is not None and model != swap.model:
             return f"{agent.id} has another model"
         for job in self.work.at_work(agent_id) if swap.mode != "drain" else ():
             if (

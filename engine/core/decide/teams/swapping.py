@@ -29,7 +29,7 @@ from engine.core.events import (
 from engine.core.followups import CheckGeneration, StopDelegations
 from engine.core.queries.targets import find_agent
 from engine.core.queries.team.code import code_of
-from engine.core.queries.team.models import why_no_models
+from engine.core.queries.team.models import put_first, why_no_models
 from engine.core.queries.work.placement import able_queues_for, queue_takeovers
 from engine.core.records.records import copy_with
 from engine.core.records.values import pluralize
@@ -84,7 +84,7 @@ def _change_each(
 
 def _swap_checked(state: State, command: SwapAgent, agent: Agent, ctx: DecisionContext) -> Decided:
     """Decide on a swap; refuse a new model that cannot be meant, which a team file that is loaded again may name."""
-    why_not = why_no_models(state, agent, _new_spec(state, command, agent))
+    why_not = why_no_models(state, agent.supervisor_id, _new_spec(state, command, agent))
     if why_not:
         raise Refused(why_not)
     return swap_member(state, command, agent, ctx)
@@ -98,7 +98,7 @@ def _new_spec(state: State, command: SwapAgent, agent: Agent) -> AgentSpec:
     spec = state.spec_of(agent)
     if not spec.is_played_by_model:
         raise Refused(f"no model plays {agent.name} ({spec.agent_type}); swap it for a spec")
-    return copy_with(spec, model=command.model)
+    return copy_with(spec, model=put_first(spec.model, command.model))
 
 
 def swap_member(state: State, command: SwapAgent, agent: Agent, ctx: DecisionContext) -> Decided:

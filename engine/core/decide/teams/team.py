@@ -35,6 +35,7 @@ from engine.core.events import (
 )
 from engine.core.followups import CheckPool
 from engine.core.queries.targets import find_agent, find_any, find_spec, find_supervisor, member_name
+from engine.core.queries.team.models import why_no_models
 from engine.core.queries.team.pools import must_grow, waiting_for
 from engine.core.queries.team.tree import lineage_of
 from engine.core.queries.work.pauses import attempts_under
@@ -75,7 +76,8 @@ def _add(state: State, ctx: DecisionContext, command: commands.AddAgent) -> Deci
     # The command comes last: otherwise `handlers_in` would take this function for a second handler of it.
     supervisor = find_supervisor(state, command.supervisor)
     spec = requested_spec(state, command.spec, command.registered)
-    name = command.name or spec.name
+    name, why_not = command.name or spec.name, why_no_models(state, supervisor.id, spec)
+    refuse_unless(not why_not, why_not)
     if ctx.run_id is not None:
         _check_addition(state, ctx.run_id, name)
     events = trust(state, [spec], ctx)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from engine.core.discovery.nearest import nearest
 from engine.core.queries.team.tree import lineage_of
 from engine.core.specs.model_spec import ModelSpec, Price
 from engine.core.specs.spec import AgentSpec
@@ -25,6 +26,11 @@ def model_names(model: str | Sequence[str] | None) -> list[str]:
     return [model] if isinstance(model, str) else list(model or ())
 
 
+def put_first(model: str | Sequence[str] | None, name: str) -> str | list[str]:
+    """Return the models of an agent with another one first; those of a list follow, for failover."""
+    return name if model is None or isinstance(model, str) else [name, *(other for other in model if other != name)]
+
+
 def team_models(state: State, supervisor_id: str) -> dict[str, ModelSpec]:
     """Return the models that a supervisor and those above it name, the nearest first; of equal names the nearest."""
     models: dict[str, ModelSpec] = {}
@@ -34,7 +40,7 @@ def team_models(state: State, supervisor_id: str) -> dict[str, ModelSpec]:
 
 
 def models_to_swap(state: State, agents: Sequence[Agent]) -> dict[str, ModelSpec]:
-    """Return the models of the team that each of some agents may be given, but the one that all of them have.
+    """Return the models of the team that each of some agents may be given, but the one that all of them have first.
 
     Empty unless a model plays each of them.
     """
@@ -45,23 +51,24 @@ def models_to_swap(state: State, agents: Sequence[Agent]) -> dict[str, ModelSpec
     return {
         name: model
         for name, model in models[0].items()
-        if all(name in each for each in models) and any(each != [name] for each in present)
+        if all(name in each for each in models) and any(each[:1] != [name] for each in present)
     }
 
 
-def why_no_model(state: State, supervisor_id: str, name: str) -> str:
-    """Return why no model can be meant by a name: it has no provider, and the team has none of this name; else ""."""
-    models = team_models(state, supervisor_id)
-    if name in models or "/" in name:
+def why_no_models(state: State, supervisor_id: str, spec: AgentSpec) -> str:
+    """Return why a model of a new or changed spec cannot be meant; "" if all can be.
+
+    A name without a provider has to be one of the team's settings, or one that an agent has already: a team file, which
+    is loaded as it is, may name a model of litellm so.
+    """
+    if not spec.is_played_by_model:
         return ""
-    known = sorted(models)
+    models = team_models(state, supervisor_id)
+    unlisted = [name for name in model_names(spec.model) if name not in models and "/" not in name]
+    present = {name for agent in state.agents.values() if unlisted for name in model_names(state.spec_of(agent).model)}
+    name = next((name for name in unlisted if name not in present), None)
+    if name is None:
+        return ""
+    known = [*dict.fromkeys([*nearest(name, models), *sorted(models)])]
     listed = f"known: {', '.join(known[:_MAX_NAMES])}{', …' * (len(known) > _MAX_NAMES)}; or give" if known else "give"
     return f"no model {name!r} in the file; {listed} provider/name"
-
-
-def why_no_models(state: State, agent: Agent, spec: AgentSpec) -> str:
-    """Return `why_no_model` for the first model that a new spec would bring to an agent; "" if all can be meant."""
-    present = model_names(state.spec_of(agent).model)
-    brought = (name for name in model_names(spec.model) if name not in present and spec.is_played_by_model)
-    reasons = (why_no_model(state, agent.supervisor_id, name) for name in brought)
-    return next(filter(None, reasons), "")
