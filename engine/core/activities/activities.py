@@ -111,14 +111,14 @@ class Activities:
         if not self._working or run.suspended:
             return self._tasks.of_task(state.tasks[run.root_id])
         open_tasks = [task for task_id in run.tasks if (task := state.tasks[task_id]).kind != "group"]
-        first: CurrentActivity | None = None
-        for task in unlike_tasks(state, open_tasks):
-            activity = self._tasks.of_one_of_many(task)
-            if first_of(first, activity) is activity:
-                agent = state.agents.get(task.agent_id or "")
-                name = task.title if agent is None else agent.name
-                first = copy_with(activity, words=one_line(f"{name}: {activity.words}".removesuffix(": ")))
-        return first or self._tasks.of_task(state.tasks[run.root_id])
+        tasks = [*unlike_tasks(state, open_tasks)]
+        if not tasks:
+            return self._tasks.of_task(state.tasks[run.root_id])
+        # By the kinds alone: they are found faster than the words of a thousand tasks.
+        task = min(tasks, key=lambda task: RANKS[self._tasks.kind_of(task)])
+        activity, agent = self._tasks.of_one_of_many(task), state.agents.get(task.agent_id or "")
+        name = task.title if agent is None else agent.name
+        return copy_with(activity, words=one_line(f"{name}: {activity.words}".removesuffix(": ")))
 
     def _find(self, agent: Agent) -> CurrentActivity:
         attempts = [*agent.running, *agent.parked]
