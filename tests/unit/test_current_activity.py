@@ -56,6 +56,8 @@ def test_a_stream_is_silent_after_thirty_seconds_and_stuck_after_five_minutes() 
     live = Live(chunk_ms=world.now_ms, steps=(step,), output="The pool is full.\n\n- It holds ten con\n|--")
 
     assert does(world, live, after_ms=29_000).words == "It holds ten con"
+    begun = Live(chunk_ms=world.now_ms, steps=(step,), output="The pool is full. It")
+    assert does(world, begun, after_ms=29_000).words == "The pool is full. It"
     silent, stuck = does(world, live, after_ms=94_000), does(world, live, after_ms=5 * MINUTE_MS)
 
     assert (silent.kind, silent.words, silent.since_ms) == ("silent", "silent 94 s in turn 3", world.now_ms)

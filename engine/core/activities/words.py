@@ -9,6 +9,8 @@ from engine.core.state import Attempt, Escalation, StopReason, Task
 
 MAX_WORDS = 120
 """Characters of the words of an activity; views cut them further."""
+MIN_SENTENCE = 12
+"""Characters from which on a sentence is shown without the one before it."""
 MAX_REASON = 500
 """Characters of a reason that says what to do, so that lists in a shell keep it whole."""
 _MARKDOWN = " \t|#*>-`"
@@ -64,7 +66,8 @@ def _last_sentence(text: str) -> str:
     """Return the sentence that is being written: its beginning stays in sight, so that the words do not run."""
     lines = text[-4 * MAX_WORDS :].split("\n")
     line = next((line.strip(_MARKDOWN) for line in reversed(lines) if any(map(str.isalnum, line))), "")
-    return _SENTENCE_END.split(line)[-1]
+    *earlier, last = _SENTENCE_END.split(line)
+    return f"{earlier[-1]} {last}" if earlier and len(last) < MIN_SENTENCE else last
 
 
 def describe_call(call: LiveCall) -> str:
