@@ -42,7 +42,9 @@ class TimeLedger:
         self.at_ms = now_ms
         if isinstance(event, events.TaskReopened):
             for job in map(work.jobs.__getitem__, event.reopened):
-                self.intervals.setdefault(job.id, []).append(("queue", job.ended_ms or now_ms, now_ms))
+                # An archive does not have how an ended task spent its time: opened again, it has waited until now.
+                since_ms = (job.ended_ms or now_ms) if job.id in self.intervals else job.created_ms
+                self.intervals.setdefault(job.id, []).append(("queue", since_ms, now_ms))
         elif isinstance(event, events.AttemptStarted):
             self.attempt_began_ms[event.task_id] = now_ms
         elif isinstance(event, events.StepRecorded):
