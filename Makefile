@@ -23,7 +23,7 @@ check test tests/__pycache__: export PYTHONDONTWRITEBYTECODE :=
 check test: | tests/__pycache__
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo lint check test bench chaos simulate screenshots lock
+.PHONY: help venv demo check test bench chaos simulate screenshots lock
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -33,13 +33,11 @@ venv: $(STAMP) ## Make the environment in .venv from the hashed lock
 demo: $(STAMP) ## Open the control room on a team that works through the standard library
 	@.venv/bin/quarterdeck demo --stdlib
 
-lint: $(STAMP) ## Lint, format, types, import contracts
+check: $(STAMP) ## Lint, format, types, import contracts, unit and contract tests
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) mypy
 	.venv/bin/lint-imports --no-logo
-
-check: $(STAMP) lint ## Lint, format, types, import contracts, unit and contract tests
 	$(RUN) pytest -q $(PURE) tests/unit tests/contract
 
 test: $(STAMP) ## Every test but the long chaos runs

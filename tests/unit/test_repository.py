@@ -16,7 +16,7 @@ from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("dashboard", "engine", "quarterdeck", "store")
-TARGETS = {"venv", "demo", "lint", "check", "test", "bench", "chaos", "simulate", "screenshots"}
+TARGETS = {"venv", "demo", "check", "test", "bench", "chaos", "simulate", "screenshots"}
 AT_THE_ROOT = {
     *PACKAGES, "docs", "examples", "screenshots", "tests", ".ci", ".gitignore", ".pre-commit-config.yaml",
     "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "pyproject.toml",
