@@ -22,7 +22,7 @@ from dashboard.engines.process import doubt_of
 from dashboard.views.agents import COLUMNS as AGENT_COLUMNS
 from dashboard.views.agents import AgentRow
 from dashboard.views.drawing.rows import Cell, Column
-from dashboard.views.facts.supervisor import now_of_supervisor
+from dashboard.views.facts.supervisor import now_of_supervisor, state_of_supervisor
 from dashboard.views.header import describe_standbys
 from dashboard.views.measures.digest import Digest, make_digest
 from dashboard.views.runs import COLUMNS as RUN_COLUMNS
@@ -74,7 +74,7 @@ _SUPERVISOR_COLUMNS: tuple[Column[SupervisorRow, Any], ...] = (
     Column("UNDER", cell=lambda row: Cell(row.item["parent"] or "")),
     Column("LEVEL", right=True, cell=lambda row: Cell(count(row.item["depth"]))),
     Column("STRATEGY", cell=lambda row: Cell(row.item["strategy"])),
-    Column("STATE", cell=lambda row: Cell(row.item["status"])),
+    Column("STATE", cell=lambda row: state_of_supervisor(row.state.supervisors[row.item["id"]], row.counts)),
     Column("AGENTS", right=True, cell=lambda row: Cell(count(row.item["agents"]))),
     Column("RUNNING", right=True, cell=lambda row: Cell(count(row.item["running"]))),
     Column("WAITING", right=True, cell=lambda row: Cell(count(row.item["waiting"]))),

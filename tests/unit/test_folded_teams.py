@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 
 from dashboard.frame.folded_teams import MAX_SCREENS, FoldedTeams
 from dashboard.views.facts.member_states import bar_of_kinds
-from dashboard.views.facts.supervisor import urgent_words
+from dashboard.views.facts.supervisor import now_of_supervisor, supervisor_mark, urgent_words
 from dashboard.views.measures.digest import make_digest
 from dashboard.views.network import MAX_IDLE_SHOWN, Folding, Measures, network
 from dashboard.views.timeline.rows import rows_of
 from engine.core.activities import ACTIVITY_KINDS, ActivityKind
-from engine.core.commands import SupervisorSpec
+from engine.core.commands import Pause, SupervisorSpec
 from engine.core.signals import PersonAsked
-from tests.story import attempt, submitted
+from tests.story import applied, attempt, submitted
 from tests.world import World, agent, team_world
 
 kinds = st.sampled_from(ACTIVITY_KINDS)
@@ -111,3 +111,22 @@ def test_a_folded_team_has_one_lane_with_the_share_of_its_members_at_work() -> N
     row = next(row for row in folded if row.id == team_id)
     assert (row.name, row.is_folded, len(row.members)) == ("+team-0", True, 4)
     assert rows_of(state, (), names=str, needle="a-0", available=50, folded={team_id})[-1].name.startswith("a-0")
+
+
+def test_a_paused_supervisor_still_shows_who_waits_for_a_person_and_who_is_pausing() -> None:
+    world = team_world(agent("ada", "x"), agent("bob", "x"), mode="parallel")
+    submitted(world)
+    task_id, number = attempt(world, "ada")
+    applied(world, Pause(target="/chief"))
+    chief = world.state.supervisors[world.state.roots[0].id]
+
+    def shown() -> tuple[str, str]:
+        counts = make_digest(world.state)
+        return supervisor_mark(chief, counts).word, now_of_supervisor(world.state, chief, counts).text
+
+    assert shown() == ("pausing", "◐ 2 pausing, supervisor chief is paused")
+    world.say(
+        PersonAsked(task_id=task_id, attempt=number, generation=1, key="ask", kind="ask", question="may I?", options=[])
+    )
+    assert shown() == ("asks", "⚑ 1 waits for you, ◐ 1 pausing, supervisor chief is paused")
+    assert supervisor_mark(chief, make_digest(world.state, working=False)).word == "paused"

@@ -31,9 +31,10 @@ _URGENT: dict[ActivityKind, str] = {
     "error": "in error",
     "budget": "held by a budget",
     "silent": "silent",
+    "pausing": "pausing",
 }
 """What an operator must see, the most urgent first, in words for several agents."""
-_WITH_NUMBER = {ACTIVITY[kind].word for kind in (*_URGENT, "working", "pausing", "draining")}
+_WITH_NUMBER = {ACTIVITY[kind].word for kind in (*_URGENT, "working", "draining")}
 """States that stand beside the number of busy agents."""
 _SETTINGS = ("max_parallel", "aggregation", "lead", "on_failure", "balance", "strategies")
 """Settings that matter most; the others are only described."""
@@ -112,17 +113,18 @@ def alert_facts(supervisor: Supervisor) -> Iterator[Fact]:
 
 
 def supervisor_mark(supervisor: Supervisor, counts: Digest) -> Mark:
-    """Return the mark of a supervisor: that of its own problem, else the most urgent of what agents below it do."""
-    if supervisor.error is not None:
+    """Return the mark of a supervisor: of its error, what is urgent below it, its pause, or what agents below it do."""
+    kinds = counts.kinds_of(supervisor.id)
+    if supervisor.error is not None or (kinds["error"] and kinds["error"] == counts.agents_of[supervisor.id]):
         return ACTIVITY["error"]
+    urgent = next((kind for kind in _URGENT if kinds[kind] and kind != "error"), None)
+    if urgent is not None and counts.working:
+        return ACTIVITY[urgent]
     if supervisor.leaving is not None:
         return Mark("◐", "leaving", "draining")
     if supervisor.paused:
         return ACTIVITY["paused"]
-    kinds = counts.kinds_of(supervisor.id)
-    if kinds["error"] and kinds["error"] == counts.agents_of[supervisor.id]:
-        return ACTIVITY["error"]
-    first: tuple[ActivityKind, ...] = (*_URGENT, "working") if counts.working else ()
+    first: tuple[ActivityKind, ...] = ("working",) if counts.working else ()
     return ACTIVITY[next((kind for kind in (*first, *ACTIVITY) if kinds[kind] and kind != "error"), "idle")]
 
 
@@ -138,14 +140,16 @@ def state_of_supervisor(supervisor: Supervisor, counts: Digest) -> Cell:
 
 
 def now_of_supervisor(state: State, supervisor: Supervisor, counts: Digest) -> Cell:
-    """Return the error, the obstacle, the graph or the queue of a supervisor."""
+    """Return the error of a supervisor; else what is urgent below it and what stops it; else its graph or its queue."""
     if supervisor.error is not None:
         return Cell(supervisor.error, "error")
-    waiting = counts.waiting_of[supervisor.id]
+    waiting, kinds = counts.waiting_of[supervisor.id], counts.kinds_of(supervisor.id)
     if (obstacle := counts.activities.obstacle_above(supervisor)) is not None:
         more = f", {waiting:,} waiting" if waiting and obstacle.kind == "paused" else ""
-        return Cell(f"{obstacle.words}{more}", ACTIVITY[obstacle.kind].tone)
-    if urgent := urgent_words(counts.kinds_of(supervisor.id)):
+        urgent = urgent_words(Counter({kind: kinds[kind] for kind in kinds if kind != obstacle.kind}))
+        before, tone = (f"{urgent[0]}, ", urgent[1]) if urgent else ("", ACTIVITY[obstacle.kind].tone)
+        return Cell(f"{before}{obstacle.words}{more}", tone)
+    if urgent := urgent_words(kinds):
         return Cell(*urgent)
     runs = [run for run in state.runs.values() if run.supervisor_id == supervisor.id]
     if runs:
