@@ -43,6 +43,8 @@ _FILE, _MORE, _MODEL = "file:", "more:", "model:"
 class SpecDialog(Dialog):
     """Base of swaps: the differences of two specs, and the effect of each mode on work in progress."""
 
+    IS_ROLLBACK = False
+
     def __init__(self, agent_ids: Sequence[str], mode: str | None) -> None:
         super().__init__()
         self._agent_ids, self._initial_mode = agent_ids, mode
@@ -77,7 +79,8 @@ class SpecDialog(Dialog):
         """Show the changes of the spec, the effect on work, and the command line; `new` is None without a choice."""
         agents, ids = self.agents(), self._agent_ids
         self.query_one(Radio).offer(
-            [Choice(name, name, about) for name, about in mode_lines(state, ids)], self._initial_mode
+            [Choice(name, name, about) for name, about in mode_lines(state, ids, is_rollback=self.IS_ROLLBACK)],
+            self._initial_mode,
         )
         self._initial_mode = None
         self.text_of("changes").show_any(spec_changes(state.spec_of(agents[0]), new) if new is not None else [])
@@ -88,7 +91,7 @@ class SpecDialog(Dialog):
             if len(agents) == 1 and agent.done + agent.failed
         ]
         self.text_of("work").show([labelled_cell("its work", work), *history_cells])
-        self.text_of("each").show_any(attempt_lines(state, ids, self.mode))
+        self.text_of("each").show_any(attempt_lines(state, ids, self.mode, is_rollback=self.IS_ROLLBACK))
         shell_cells = [labelled_cell("in a shell", f"quarterdeck {shell} --mode {self.mode}", "muted")] if shell else []
         self.text_of("shell").show_any([*code, *shell_cells])
 
@@ -172,7 +175,7 @@ class SwapDialog(SpecDialog):
 
     def update_view(self, view: ViewState) -> None:
         agents, new = self.agents(), self._spec()
-        refusal = refusal_of(view.state, self._agent_ids)
+        refusal = refusal_of(view.state, self._agent_ids, self.mode)
         if new is not None and not refusal:
             refusal = rehearse(view.state, self._command(new), view.now_ms).refusal
         if not agents:
@@ -245,6 +248,7 @@ class RollbackDialog(SpecDialog):
     """Show the previous spec, and the effect of a rollback on its work."""
 
     BUTTON_LABEL = "Roll back"
+    IS_ROLLBACK = True
 
     def __init__(self, agent_id: str, mode: str | None = None) -> None:
         super().__init__([agent_id], mode)

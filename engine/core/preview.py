@@ -62,21 +62,29 @@ def preview(state: State, command: Command, now_ms: int) -> Decided:
     return carry_out(state, command, DecisionContext(now_ms=max(now_ms, state.at_ms), jitter=0.5, granted=granted))
 
 
-def swap_preview(state: State, target: str, mode: str) -> SwapPreview:
-    """Return the effects of a swap of an agent now; raises Refused if there is no such agent, or no such mode."""
+def swap_preview(state: State, target: str, mode: str, *, is_rollback: bool = False) -> SwapPreview:
+    """Return the effects of a swap or a rollback of an agent now.
+
+    Raises:
+        Refused: If there is no such agent, or no such mode.
+    """
     agent, checked_mode = find_agent(state, target), swap_mode(mode)
     at_work = [state.tasks[task_id] for task_id in (*agent.running, *agent.parked)]
     pairs = [(task, task.attempt) for task in at_work if task.attempt is not None]
     attempts = [
-        _preview_attempt(task, attempt, checked_mode)
+        # A rollback leaves alone what is still at work on the generation that it goes back to.
+        _preview_attempt(
+            task, attempt, None if is_rollback and attempt.generation != agent.generation else checked_mode
+        )
         for task, attempt in sorted(pairs, key=lambda pair: pair[1].started_ms)
     ]
     return SwapPreview(attempts=attempts, refusals=refusals(state, agent, checked_mode))
 
 
-def _preview_attempt(task: Task, attempt: Attempt, mode: SwapMode) -> AttemptPreview:
-    """Return the effect on an attempt, also on one that an earlier swap has left to drain."""
-    fate = _FATES.get(stronger_reason(attempt.stopping, STOP_REASONS.get(mode)), "stops")
+def _preview_attempt(task: Task, attempt: Attempt, mode: SwapMode | None) -> AttemptPreview:
+    """Return the effect on an attempt, also on one that an earlier swap has left to drain; None as `mode` has none."""
+    reason = None if mode is None else STOP_REASONS.get(mode)
+    fate = _FATES.get(stronger_reason(attempt.stopping, reason), "stops")
     return AttemptPreview(
         title=task.title,
         generation=attempt.generation,

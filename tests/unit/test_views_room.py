@@ -53,7 +53,7 @@ def test_what_becomes_of_work_is_said_for_one_attempt_with_its_steps() -> None:
     assert [line.text for line in attempt_lines(world.state, [member(world, "ada").id], "drain")] == ["ada  ends on g1"]
 
 
-def test_a_way_back_says_of_what_is_still_on_the_generation_before_that_it_is_left_alone() -> None:
+def test_a_swap_that_drains_nothing_says_that_it_takes_what_is_still_on_the_generation_before() -> None:
     world = team_world(agent("ada", "sum", max_concurrency=2))
     submitted(world)
     applied(world, SwapAgent(agent="ada", spec=agent("ada", "sum", timeout_s=9, max_concurrency=2)))
@@ -62,10 +62,28 @@ def test_a_way_back_says_of_what_is_still_on_the_generation_before_that_it_is_le
 
     assert dict(mode_lines(world.state, [ada])) == {
         "drain": "2 attempts end on the old; what comes goes to g3",
+        "migrate": "2 attempts go on with g3 at their next step",
+        "abort": "2 attempts start again on g3; nothing was finished",
+    }
+    assert [line.text for line in attempt_lines(world.state, [ada], "abort")] == [
+        "ada  is stopped now and begins again from its input",
+        "ada  is stopped now and begins again from its input",
+    ]
+
+
+def test_a_way_back_says_of_what_is_still_on_the_generation_before_that_it_is_left_alone() -> None:
+    world = team_world(agent("ada", "sum", max_concurrency=2))
+    submitted(world)
+    applied(world, SwapAgent(agent="ada", spec=agent("ada", "sum", timeout_s=9, max_concurrency=2)))
+    submitted(world)
+    ada = member(world, "ada").id
+
+    assert dict(mode_lines(world.state, [ada], is_rollback=True)) == {
+        "drain": "2 attempts end on the old; what comes goes to g3",
         "migrate": "the attempt goes on with g3 from step 1; the attempt ends on g1",
         "abort": "the attempt starts again on g3; nothing was finished; the attempt ends on g1",
     }
-    assert [line.text for line in attempt_lines(world.state, [ada], "abort")] == [
+    assert [line.text for line in attempt_lines(world.state, [ada], "abort", is_rollback=True)] == [
         "ada  ends on g1", "ada  is stopped now and begins again from its input",
     ]  # fmt: skip
 
@@ -88,7 +106,10 @@ def test_an_agent_at_rest_has_nothing_to_lose() -> None:
         ("abort", "the same as drain, because nothing is under way"),
     ]
     assert attempt_lines(world.state, [ada], "abort") == []
-    assert (refusal_of(world.state, [ada]), refusal_of(world.state, ["a9"])) == ("", "this agent has left the team")
+    assert (refusal_of(world.state, [ada], "drain"), refusal_of(world.state, ["a9"], "drain")) == (
+        "",
+        "this agent has left the team",
+    )
 
 
 def test_candidates_for_several_share_a_specialty_with_each() -> None:

@@ -49,17 +49,28 @@ MAX_SHOWN = 4
 """Attempts that have a line of their own."""
 
 
-def preview_swaps(state: State, agent_ids: Sequence[str], mode: str) -> "list[SwapPreview]":
-    """Preview a swap of each of these agents; skip agents that have left."""
+def preview_swaps(
+    state: State, agent_ids: Sequence[str], mode: str, *, is_rollback: bool = False
+) -> "list[SwapPreview]":
+    """Preview a swap or a rollback of each of these agents; skip agents that have left."""
     from engine.core.preview import swap_preview  # a slow import (0.1 s), kept out of the first frame
 
-    return [swap_preview(state, id_target(agent_id), mode) for agent_id in agent_ids if agent_id in state.agents]
+    return [
+        swap_preview(state, id_target(agent_id), mode, is_rollback=is_rollback)
+        for agent_id in agent_ids
+        if agent_id in state.agents
+    ]
 
 
-def mode_lines(state: State, agent_ids: Sequence[str]) -> list[tuple[str, str]]:
+def mode_lines(state: State, agent_ids: Sequence[str], *, is_rollback: bool = False) -> list[tuple[str, str]]:
     """Return every mode with its effect on the work of these agents."""
     attempts_by_mode = {
-        mode: [attempt for each in preview_swaps(state, agent_ids, mode) for attempt in each.attempts] for mode in MODES
+        mode: [
+            attempt
+            for each in preview_swaps(state, agent_ids, mode, is_rollback=is_rollback)
+            for attempt in each.attempts
+        ]
+        for mode in MODES
     }
     waiting = _count_waiting(state, agent_ids)
     to = _new_generation(state, agent_ids)
@@ -84,9 +95,10 @@ def _describe_attempts(attempts: "Sequence[AttemptPreview]", to: str) -> str:
     return "; ".join(clauses)
 
 
-def attempt_lines(state: State, agent_ids: Sequence[str], mode: str) -> list[Cell]:
+def attempt_lines(state: State, agent_ids: Sequence[str], mode: str, *, is_rollback: bool = False) -> list[Cell]:
     """Return a line for each attempt at work: what happens to it."""
-    attempts = [attempt for preview in preview_swaps(state, agent_ids, mode) for attempt in preview.attempts]
+    previews = preview_swaps(state, agent_ids, mode, is_rollback=is_rollback)
+    attempts = [attempt for preview in previews for attempt in preview.attempts]
     lines = [
         Cell(f"{attempt.title}  {attempt.becomes}", "muted", _label(index))
         for index, attempt in enumerate(attempts[:MAX_SHOWN])
@@ -96,14 +108,14 @@ def attempt_lines(state: State, agent_ids: Sequence[str], mode: str) -> list[Cel
     return lines
 
 
-def refusal_of(state: State, agent_ids: Sequence[str]) -> str:
-    """Return why one of these agents cannot be swapped now; empty if all can."""
+def refusal_of(state: State, agent_ids: Sequence[str], mode: str) -> str:
+    """Return why one of these agents cannot be swapped in this mode now; empty if all can."""
     missing_ids = [agent_id for agent_id in agent_ids if agent_id not in state.agents]
     if missing_ids:
         if len(agent_ids) == 1:
             return "this agent has left the team"
         return f"{pluralize(len(missing_ids), 'agent')} left the team"
-    return next((reason for preview in preview_swaps(state, agent_ids, MODES[0]) for reason in preview.refusals), "")
+    return next((reason for preview in preview_swaps(state, agent_ids, mode) for reason in preview.refusals), "")
 
 
 def _count_waiting(state: State, agent_ids: Sequence[str]) -> int:

@@ -249,7 +249,7 @@ def _rollback(state: State, command: Rollback, agent: Agent, ctx: DecisionContex
         )
     event = rollback_event(state, agent, to, mode=mode, reason="asked for")
     return Decided(
-        events=[event, *_hurried(agent, mode, event.generation), *queue_takeovers(state, agent, event.queues)],
+        events=[event, *queue_takeovers(state, agent, event.queues)],
         summary=f"rolled {agent.name} back to the spec before, as g{event.generation}{_code_note(state, agent, event)}",
         result={
             "agent_id": agent.id,
