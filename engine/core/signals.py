@@ -59,6 +59,8 @@ class EngineBegan(Signal):
     """Number of acknowledged events that are missing from the journal."""
     processes: int | None = None
     """Limit on attempts in processes of this computer; None means no limit."""
+    heard_ms: int | None = None
+    """Time of the last heartbeat of the engine before, in UTC milliseconds; None if it is not known."""
 
 
 @fact

@@ -407,6 +407,7 @@ class Host:
             bound=sorted(self._bound),
             processes=self._limit,
             lost=lost,
+            heard_ms=self.store.heard_ms,
         )
 
     async def _close(self) -> None:

@@ -191,6 +191,8 @@ class Disk:
         self._inbox = f"file:simulated-{number}-inbox?mode=memory&cache=shared"
         self._connections: list[sqlite3.Connection] = []
         self.snapshots: dict[int, bytes] = {}
+        self.heard_ms: int | None = None
+        """The last heartbeat of the engine before."""
         self._journal_reader = self._create_database(
             self._database, DATABASE, {"file_id": FILE_ID, "anchor_seq": 0, "anchor_hash": anchor_of(FILE_ID)}
         )
@@ -222,6 +224,7 @@ class Disk:
             snapshots=cast(Snapshots, MemorySnapshots(self.snapshots, faults, writer)),
             live=LiveOutput(lease, None),
             lease=lease,
+            heard_ms=self.heard_ms,
         )
 
     def depose(self, at_ms: int) -> None:

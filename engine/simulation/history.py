@@ -195,6 +195,7 @@ class SimulatedHistory(World):
 
     def _pass_dead_time(self, draw: Random) -> None:
         """Let time pass without an engine; commands wait in the inbox meanwhile."""
+        self.disk.heard_ms = self.clock.now_ms()
         dead_ms = draw.choice([0, 0, 1, 1_000, 60_000, 1_200_000])
         clock = VirtualClock(self.clock.now_ms() + dead_ms)
         self.clock = clock

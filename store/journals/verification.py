@@ -87,6 +87,12 @@ def forget_answers(files: Files, end_seq: int) -> None:
         connection.execute(_FORGET_AFTER, (end_seq,))
 
 
+def last_heartbeat_ms(files: Files, file_id: str, token: int) -> int | None:
+    """Return the clock of the engine with `token` at its last heartbeat, in UTC milliseconds; None without one."""
+    rows = _rows(files.live, LIVE, file_id, "SELECT at_ms FROM heartbeat WHERE token = ?", token)
+    return rows[0][0] if rows else None
+
+
 def _end_seq(connection: sqlite3.Connection) -> int:
     return int(connection.execute(_END).fetchone()[0])
 

@@ -19,7 +19,7 @@ from store.journals.journal import Journal, read_end
 from store.journals.reader import Reader
 from store.journals.records import anchor_of
 from store.journals.snapshots import Snapshots
-from store.journals.verification import Loss, check_loss, forget_answers
+from store.journals.verification import Loss, check_loss, forget_answers, last_heartbeat_ms
 from store.layout.connection import (
     Durability,
     connect,
@@ -60,6 +60,8 @@ class Store:
     lease: Lease
     loss: Loss | None = None
     """Rows that an earlier engine acknowledged and that are missing."""
+    heard_ms: int | None = None
+    """Clock of the engine before at its last heartbeat, in UTC milliseconds; None without one."""
 
     @property
     def token(self) -> int:
@@ -151,6 +153,7 @@ class _Ownership:
     token: int
     end: tuple[int, bytes]
     loss: Loss | None
+    heard_ms: int | None
 
 
 async def _open_files(stack: AsyncExitStack, files: Files, durability: Durability, ownership: _Ownership) -> Store:
@@ -187,6 +190,7 @@ async def _open_files(stack: AsyncExitStack, files: Files, durability: Durabilit
         live=live,
         lease=lease,
         loss=ownership.loss,
+        heard_ms=ownership.heard_ms,
     )
 
 
@@ -252,11 +256,12 @@ def _acquire_ownership(
             _create(files)
         loss = check_loss(files.database, durability, accept_loss)
         file_id, token, end = _prepare_database(files, durability, claim)
+        heard_ms = last_heartbeat_ms(files, file_id, token - 1)
         prepare_inbox(files, file_id)
         if loss is not None:
             forget_answers(files, end[0])
         prepare_live(files, file_id)
-        return _Ownership(claim.lock, file_id, token, end, loss)
+        return _Ownership(claim.lock, file_id, token, end, loss, heard_ms)
     except BaseException:
         if claim is not None:
             claim.give_up()

@@ -438,6 +438,19 @@ async def test_rubbish_in_lock_and_heartbeat_only_hides_who_and_when(tmp_path: P
         assert reader.live() == {}
 
 
+async def test_an_engine_knows_when_the_one_before_it_was_heard_last(tmp_path: Path) -> None:
+    async with open_store(tmp_path / "team.db") as store:
+        assert store.heard_ms is None
+        token = store.token
+    with closing(sqlite3.connect(tmp_path / "team.db-live", isolation_level=None)) as live:
+        live.execute("UPDATE heartbeat SET token = ?, at_ms = 52000", (token,))
+        async with open_store(tmp_path / "team.db") as store:
+            assert store.heard_ms == 52_000
+        live.execute("UPDATE heartbeat SET token = 99, at_ms = 52000")
+    async with open_store(tmp_path / "team.db") as store:
+        assert store.heard_ms is None, "that heartbeat is of an engine on another copy"
+
+
 async def test_a_network_file_system_is_refused_before_anything_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

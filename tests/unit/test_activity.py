@@ -75,14 +75,14 @@ def test_all_time_at_work_is_counted_once(spans: list[tuple[int, int]]) -> None:
 @given(st.integers(0, 3_000), st.integers(0, 3_000), st.integers(0, 3_000))
 def test_nothing_is_at_work_while_there_is_no_engine(worked: int, gone: int, after: int) -> None:
     lives = Activity()
-    last = AttemptParked(at_ms=START_MS + worked, task_id="of another", attempt=1, agent_id="a9")
+    last = AttemptParked(at_ms=START_MS + worked // 2, task_id="of another", attempt=1, agent_id="a9")
     lives.count_events([started(0), last])
     lives.until_ms = START_MS + worked
 
     assert busy_ms(lives, worked + gone) == worked
 
     again: list[Event] = [
-        EngineStarted(at_ms=START_MS + worked + gone, pid=2, token=2, version="0"),
+        EngineStarted(at_ms=START_MS + worked + gone, pid=2, token=2, version="0", last_ms=START_MS + worked),
         AttemptLost(at_ms=START_MS + worked + gone, task_id="t1", attempt=1, agent_id=AGENT),
         started(worked + gone),
     ]

@@ -1,11 +1,12 @@
 """Where the time of tasks and runs went, by kind."""
 
 from engine.core.activities import Activities, parse_live
-from engine.core.commands import Answer, Pause, Resume, Submit
+from engine.core.commands import Answer, Pause, Resume, StopEngine, Submit
+from engine.core.events import EngineStarted
 from engine.core.queries.work.critical_path import critical_path
 from engine.core.queries.work.explain import Explanation, explain
 from engine.core.queries.work.times import Times, times_of
-from engine.core.signals import PersonAsked
+from engine.core.signals import EngineBegan, PersonAsked
 from engine.core.specs.failure_policies import Retry
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import CriticalPart
@@ -73,6 +74,28 @@ def test_a_queue_of_a_paused_agent_is_a_pause_while_it_lasts() -> None:
     assert times_of(world.state, second, world.now_ms) == {"queue": 8, "paused": 7}
     world.succeed(key)
     assert times_of(world.state, second, world.now_ms) == {"queue": 8, "paused": 7}
+
+
+def test_a_question_that_waited_while_a_killed_engine_lived_waited_for_a_person() -> None:
+    world, key = at_work()
+    ask(world, key)
+    killed_ms = world.now_ms + 52_000
+    world.now_ms = killed_ms + 10_000
+    (began, *_) = world.say(EngineBegan(pid=2, token=2, version="test", heard_ms=killed_ms))
+
+    assert isinstance(began, EngineStarted)
+    assert began.last_ms == killed_ms
+    assert times(world, key) == {"code": 10, "person": 52_000, "suspended": 10_000}
+
+
+def test_an_engine_that_stopped_is_gone_from_then_on_whatever_its_last_heartbeat_says() -> None:
+    world, key = at_work()
+    ask(world, key)
+    world.order(StopEngine())
+    world.now_ms += 5_000
+    world.say(EngineBegan(pid=2, token=2, version="test", heard_ms=world.now_ms - 1_000))
+
+    assert times(world, key) == {"code": 10, "suspended": 5_000}
 
 
 def test_a_pause_of_the_run_is_a_pause_of_what_waits_in_it() -> None:

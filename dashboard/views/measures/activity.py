@@ -165,9 +165,10 @@ class Activity:
             self.events.add(slot * SLOT_MS, count_of_slot)
 
     def _cut_off(self, started: on.EngineStarted) -> None:
-        """End the attempts of the previous engine at its last event."""
+        """End the attempts of the previous engine at its last sign of life, in older journals its last event."""
         place = next(place for place, event in enumerate(self._counted_events) if event is started)
-        self._cut = self.attempts.cut_off(self._counted_events[place - 1].at_ms if place else self._last_ms)
+        before_ms = self._counted_events[place - 1].at_ms if place else self._last_ms
+        self._cut = self.attempts.cut_off(min(max(before_ms, started.last_ms or 0), started.at_ms))
 
     def _sleep(self, event: on.EngineSlept) -> None:
         self.attempts.skip(event.at_ms - event.slept_ms, event.at_ms)

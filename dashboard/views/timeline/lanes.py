@@ -64,6 +64,7 @@ KINDS = frozenset(
 """Kinds of events that lanes read."""
 BODIED = frozenset(
     {
+        "engine_started",
         "engine_slept",
         "attempt_parked",
         "delegated",
@@ -93,6 +94,7 @@ class _Body(msgspec.Struct):
     why: str = ""
     what: str = ""
     duration_ms: int | None = None
+    last_ms: int | None = None
 
 
 _decode = msgspec.json.Decoder(_Body).decode
@@ -226,6 +228,7 @@ class Lanes:
             if record.kind == "engine_started":
                 if not self.first_ms:
                     continue  # an engine without work is not a history
+                alive_ms = min(max(alive_ms, _decode(record.body).last_ms or 0), record.at_ms)
                 self.advance(alive_ms)
                 self._cut_off(self.position_at(alive_ms))
             if not self.first_ms:

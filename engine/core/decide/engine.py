@@ -21,6 +21,9 @@ from engine.core.state import State, Timer
 def engine_began(state: State, signal: EngineBegan, ctx: DecisionContext) -> list[Event]:
     """Begin an epoch, and end every attempt of the previous engine."""
     away = None if signal.bound is None else [agent.id for agent in agents_bound_elsewhere(state, signal.bound)]
+    # A quiet engine that was killed lived on after its last event; the end of one that stopped is an event.
+    was_killed = state.engine is not None and state.engine.stopped_ms is None
+    heard_ms = (signal.heard_ms or 0) if was_killed else 0
     started = EngineStarted(
         pid=signal.pid,
         token=signal.token,
@@ -28,7 +31,7 @@ def engine_began(state: State, signal: EngineBegan, ctx: DecisionContext) -> lis
         away=away,
         processes=signal.processes,
         lost=signal.lost,
-        last_ms=state.at_ms or None,
+        last_ms=max(state.at_ms, heard_ms) or None,
     )
     return [started, *reconcile(state, ctx)]
 

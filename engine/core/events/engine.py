@@ -20,7 +20,8 @@ class EngineStarted(Event):
     processes: int | None = None
     """Default limit on concurrent attempts in child processes; None means no limit."""
     last_ms: int | None = None
-    """Time of the event before it, UTC milliseconds; None in journals of earlier versions, and for the first one."""
+    """The last sign of life of the engine before: its last event or, if it was killed, a later heartbeat; UTC
+    milliseconds. None in journals of earlier versions, and for the first engine."""
 
 
 @fact

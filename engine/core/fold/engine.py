@@ -9,7 +9,6 @@ from engine.core.state import MAX_OUTCOMES, MAX_UNDOABLE, Engine, Irrevocable, O
 
 
 def _engine_started(state: State, event: events.EngineStarted) -> None:
-    # After a crash nothing says when the engine ended; the last that is known of it is its last event.
     stopped_ms = event.last_ms if state.engine is None else state.engine.stopped_ms or event.last_ms
     if stopped_ms is not None:
         count_suspension(state, stopped_ms)

@@ -71,7 +71,7 @@ class TimeLedger:
 
     def _suspended_since(self, event: Event, now_ms: int) -> int:
         if isinstance(event, events.EngineStarted):
-            return self.at_ms
+            return min(max(self.at_ms, event.last_ms or 0), now_ms)
         return max(self.at_ms, now_ms - event.slept_ms) if isinstance(event, events.EngineSlept) else now_ms
 
     def _add(self, job: Job, kind: str, until_ms: int, since_ms: int | None = None) -> None:
