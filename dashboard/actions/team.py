@@ -41,7 +41,7 @@ from engine.core import commands
 from engine.core.commands import Command
 from engine.core.errors import BadValue, Refused
 from engine.core.queries.targets import find_member, id_target
-from engine.core.queries.work.reach import work_reached_by
+from engine.core.queries.work.reach import work_of, work_reached_by
 from engine.core.records.records import JsonValue
 from engine.core.specs.options import AGEING_S, BALANCES
 from engine.core.state import State
@@ -193,7 +193,7 @@ def _cancel(screen: ActionScreen, line: CommandLine) -> None:
     # The key offers to remove a member too; the word cancels work, as in a shell.
     if line.word() is None and target.kind in ("agent", "supervisor"):
         agent = screen.state.agents.get(target.id)
-        _remove_member(screen, target, offers_stop=agent is not None and bool(agent.running or agent.parked))
+        _remove_member(screen, target, offers_stop=agent is not None and bool(work_of(screen.state, agent)))
     elif target.kind in ("agent", "supervisor"):
         _cancel_work_of(screen, target)
     else:

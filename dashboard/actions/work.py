@@ -141,14 +141,14 @@ def _steer(screen: ActionScreen, line: CommandLine) -> None:
         ask_line_for_marked(screen, STEER)
         return
     target = require_target(screen, line.word())
-    if target is not None and _has_work(screen, target):
+    if target is not None and _has_work(screen, target, begun=True):
         show_dialog(screen, dialogs.line.LineDialog(STEER, target.id, line.rest_as_line()))
 
 
-def _has_work(screen: ActionScreen, target: Target) -> bool:
+def _has_work(screen: ActionScreen, target: Target, *, begun: bool = False) -> bool:
     """Return whether a message or a stop would reach any work; warn if not, before a dialog opens."""
     try:
-        return bool(work_reached_by(screen.state, target.reference))
+        return bool(work_reached_by(screen.state, target.reference, begun=begun))
     except Refused as refused:
         screen.deck.messages.warn(refused.reason)
         return False

@@ -188,4 +188,5 @@ async def test_cancel_means_the_work_of_an_agent_and_never_its_removal(tmp_path:
         await hand.press("enter")
         assert hand.app.orders == [Cancel(target=f"@{busy.id}")]
         await hand.press("colon", *f"cancel {idle.name}", "enter")
-        assert hand.said == f"{idle.name} is working on no task; :remove {idle.name} removes it from the team"
+        why = f"{idle.name} is working on no task, and none waits for it alone"
+        assert hand.said == f"{why}; :remove {idle.name} removes it from the team"

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.anyio
 async def test_a_priority_says_what_it_would_change(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press("7", "P", "2")
-        assert "run r3 has priority 2, before 1: 0 not begun, 2 at work" in hand.told("would")
+        assert "run r3 has priority 2, before 1: 0 waiting, 2 at work" in hand.told("would")
         await hand.press("enter")
         assert hand.ordered == SetPriority(target="r3", priority=2)
 

@@ -2,12 +2,13 @@
 
 import pytest
 
-from engine.core.commands import Cancel, SupervisorSpec
+from dashboard.views.changes.targets import describe_work
+from engine.core.commands import Cancel, Pause, SupervisorSpec
 from engine.core.effects import AnswerCall
 from engine.core.specs.limits import Limits
 from engine.core.specs.spec import Retry
 from engine.core.state import RunStatus, TaskStatus
-from tests.story import applied, attempt, ended, kinds, only, refused, submitted, task_of, works
+from tests.story import applied, attempt, ended, kinds, member, only, refused, submitted, task_of, works
 from tests.world import agent, team_world
 
 
@@ -89,6 +90,41 @@ def test_cancelling_a_task_that_backs_off_ends_it_at_once() -> None:
 
     assert "run_finished" in kinds(events)
     assert world.state.timers == {}
+
+
+def test_the_work_of_an_agent_is_also_what_waits_for_it_alone_and_not_what_others_could_take() -> None:
+    world = team_world(agent("boss"), agent("crawler", "crawl", "sum"), agent("reader", "sum"), participants=["boss"])
+    submitted(world)
+    world.ask(attempt(world, "boss"), "crawl", ["a", "b", "c"], call="k1")
+    world.order(Pause(target="reader"))
+    world.ask(attempt(world, "boss"), "sum", ["d"], call="k2")
+    crawler = member(world, "crawler")
+    assert (
+        describe_work(crawler, world.state)
+        == f"1 attempt under way ({task_of(world, 'crawler').title}), 2 tasks waiting"
+    )
+
+    result = applied(world, Cancel(target="crawler"))
+    world.stop(attempt(world, "crawler"))
+
+    assert result == {"cancelled": 2, "stopping": 1}
+    (left,) = [task for task in world.state.tasks.values() if not task.ended and task.title == "d"]
+    assert left.attempt is not None
+
+
+def test_work_that_was_set_aside_is_still_that_of_its_agent() -> None:
+    world = team_world(agent("ada"))
+    submitted(world)
+    world.order(Pause(target="ada", now=True))
+    world.stop(attempt(world, "ada"))
+    assert (
+        describe_work(member(world, "ada"), world.state) == "nothing under way, 1 begun and set aside, 0 tasks waiting"
+    )
+
+    world.order(Cancel(target="ada"))
+
+    assert ended(world).status is RunStatus.CANCELLED
+    assert refused(world, Cancel(target="ada")) == "ada is working on no task, and none waits for it alone"
 
 
 def test_what_has_ended_is_not_cancelled() -> None:

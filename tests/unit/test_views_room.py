@@ -155,7 +155,7 @@ def test_a_rehearsal_says_what_the_engine_would_and_changes_nothing() -> None:
     found = rehearse(world.state, SetPriority(target=run_id, priority=1), world.now_ms)
     refused = rehearse(world.state, SetPriority(target=run_id, priority=11), world.now_ms)
 
-    assert found.summary == f"run {run_id} has priority 1, before 5: 0 not begun, 1 at work"
+    assert found.summary == f"run {run_id} has priority 1, before 5: 0 waiting, 1 at work"
     assert refused.refusal == "set_priority: priority must be a whole number from 0, the most urgent, to 9, not 11"
     assert encode_state(world.state) == before
     told = [event for event in world.order(SetPriority(target=run_id, priority=1)) if isinstance(event, CommandApplied)]

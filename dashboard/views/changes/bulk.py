@@ -10,6 +10,7 @@ from dashboard.views.drawing.lines import cut
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.words.amounts import pluralize
 from engine.core.commands import Cancel, Command, Pause, RemoveMember, Resume, RetryWork
+from engine.core.queries.work.reach import work_of
 from engine.core.state import State
 
 MAX_SHOWN = 100
@@ -79,9 +80,9 @@ def any_works(state: State, keys: Sequence[str]) -> bool:
 
 
 def plan_cancel(state: State, keys: Sequence[str]) -> Bulk:
-    """Plan to cancel work: of agents what they are at. Where only members at rest are marked, they are removed."""
+    """Plan to cancel work: also that of agents. Where only members at rest are marked, they are removed."""
     marked = targets_of(state, keys)
-    if all(target.kind in ("agent", "supervisor") and not _is_at_work(state, target.id) for target in marked):
+    if all(target.kind in ("agent", "supervisor") and not _has_work(state, target.id) for target in marked):
         return plan_removal(state, keys)
     ids = {target.id for target in marked}
     topmost = [target for target in marked if ids.isdisjoint(_ancestor_ids(state, target.id))]
@@ -89,9 +90,9 @@ def plan_cancel(state: State, keys: Sequence[str]) -> Bulk:
     return Bulk("Cancel", "cancelled", tuple(commands), _names(topmost), len(marked) - len(topmost))
 
 
-def _is_at_work(state: State, agent_id: str) -> bool:
+def _has_work(state: State, agent_id: str) -> bool:
     agent = state.agents.get(agent_id)
-    return agent is not None and bool(agent.running or agent.parked)
+    return agent is not None and bool(work_of(state, agent))
 
 
 def plan_removal(state: State, keys: Sequence[str]) -> Bulk:

@@ -8,6 +8,7 @@ from dashboard.views.words.amounts import pluralize
 from engine.core.errors import AmbiguousName, Refused, UnknownTarget
 from engine.core.queries.targets import find_any, id_target
 from engine.core.queries.team.tree import lineage_of
+from engine.core.queries.work.reach import work_of
 from engine.core.state import Agent, Run, RunSummary, State, Supervisor, Task
 
 Kind = Literal["agent", "supervisor", "task", "run"]
@@ -132,9 +133,11 @@ def receiver(state: State, target: Target | None) -> str | None:
 
 
 def describe_work(agent: Agent, state: State) -> str:
-    """Describe the current and waiting work of an agent."""
-    at_work = [state.tasks[task].title for task in (*agent.running, *agent.parked) if task in state.tasks]
-    first = f" ({at_work[0]})" if at_work else ""
-    waiting = sum(state.queues[key].ready for key in agent.queues if key in state.queues)
+    """Describe the work of an agent: under way, begun and set aside, and waiting for it alone."""
+    work = work_of(state, agent)
+    at_work = [task for task in work if task.attempt is not None]
+    set_aside = sum(task.attempt is None and task.attempts > 0 for task in work)
+    first = f" ({at_work[0].title})" if at_work else ""
     under_way = f"{pluralize(len(at_work), 'attempt')} under way{first}" if at_work else "nothing under way"
-    return f"{under_way}, {pluralize(waiting, 'task')} waiting"
+    begun = f", {set_aside} begun and set aside" if set_aside else ""
+    return f"{under_way}{begun}, {pluralize(len(work) - len(at_work) - set_aside, 'task')} waiting"

@@ -66,6 +66,11 @@ class _AppliedCommand:
         run_id = target if job is None else job.run_id
         return job or self.work.runs[run_id], self.work.open_under(run_id, None if job is None else job.id)
 
+    def _waiting_for(self, agent_id: str) -> list[Job]:
+        """Return the open tasks without an attempt in queues that only one agent serves."""
+        own = {key for key in self.team.queues_of(agent_id) if self.team.served.get(key, [agent_id]) == [agent_id]}
+        return [job for job in self.work.jobs.values() if job.queue in own and not (job.outcome or job.attempt)]
+
     def _check_pause(self, command: commands.Pause | commands.Resume) -> str | None:
         should_be_paused = isinstance(command, commands.Pause)
         runs = [run for run in self.work.runs.values() if run.id == command.target.removeprefix("@")]
@@ -93,7 +98,7 @@ class _AppliedCommand:
     def _cancel(self, command: commands.Cancel) -> str | None:
         agents = [agent for agent in self.team.agents.values() if self._is_target(command.target, agent)]
         if agents:
-            jobs = self.work.at_work(agents[0].id)
+            jobs = [*self.work.at_work(agents[0].id), *self._waiting_for(agents[0].id)]
         else:
             _, jobs = self._find_work(command.target)
         for job in jobs:

@@ -15,7 +15,7 @@ def steer(state: State, command: Steer, ctx: DecisionContext) -> Decided:
     """Store a message for each task that it reaches, until a turn of the task takes it."""
     if not command.text.strip():
         raise Refused("the message is empty; say what should change")
-    subjects = work_reached_by(state, command.target)
+    subjects = work_reached_by(state, command.target, begun=True)
     tasks = [task for subject in subjects for task in tasks_of(state, subject) if _can_receive(state, task)]
     if not tasks:
         raise Refused(f"nothing that {command.target} stands for can receive a message any more")

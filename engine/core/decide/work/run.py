@@ -128,7 +128,7 @@ def _stop_decision(work: Run | Task | Agent, events: list[CancelRequested], did:
     name = f"the work of {work.name}" if isinstance(work, Agent) else kinds[type(work)]
     return Decided(
         events=[*events],
-        summary=f"{did} {name}: {cancelled} not started, {stopping} {'stopped' if did == 'aborted' else 'stopping'}",
+        summary=f"{did} {name}: {cancelled} waiting, {stopping} {'stopped' if did == 'aborted' else 'stopping'}",
         result={"cancelled": cancelled, "stopping": stopping},
     )
 
@@ -229,7 +229,7 @@ def set_priority(state: State, command: SetPriority, ctx: DecisionContext) -> De
     waiting = len(work) - at_work
     return Decided(
         events=[event],
-        summary=f"{name} has priority {priority}, before {subject.priority}: {waiting} not begun, {at_work} at work",
+        summary=f"{name} has priority {priority}, before {subject.priority}: {waiting} waiting, {at_work} at work",
         result={"priority": priority, "previous": subject.priority, "waiting": waiting, "at_work": at_work},
     )
 
