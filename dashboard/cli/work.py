@@ -4,7 +4,7 @@ Rule: nothing is changed here. Each subcommand builds one command; `change` send
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -21,11 +21,13 @@ from dashboard.cli.printing.times import seconds
 from dashboard.cli.sending import Sending, change, send_and_report, sending_options
 from dashboard.cli.steps import json_given
 from dashboard.views.drawing.call_lines import diffs_of, plain_lines
+from dashboard.views.facts.last_words import last_words
 from dashboard.views.inbox import COLUMNS, NeedRow, need_fields, need_row
 from dashboard.views.measures.digest import make_digest
 from dashboard.views.words.amounts import moment
 from dashboard.views.words.answers import grant_limits
 from dashboard.views.words.filters import Filter
+from dashboard.views.words.names import JournalTexts
 from dashboard.views.words.parsers import Mistyped, parse_amount
 from dashboard.views.words.subcommands import subcommand_of
 from engine.core import commands
@@ -35,6 +37,7 @@ from engine.core.queries.people.undoables import describe_undoable, irrevocable_
 from engine.core.queries.targets import id_in, name_of
 from engine.core.state import Escalation, State
 from engine.reading.folding import fold_file
+from store import Reader
 
 
 def _stop(command: type[Any]) -> click.Command:
@@ -106,8 +109,9 @@ def deadline(target: str, time: str) -> Command:
 def inbox(ctx: click.Context, row_filter: Filter) -> None:
     """List the questions that wait for a person."""
     with read_team(ctx) as look:
-        state, now_ms = look.state, look.now_ms
-        counts = make_digest(state, working=look.working, live=look.reader.live(), now_ms=now_ms)
+        state, now_ms, live = look.state, look.now_ms, look.reader.live()
+        counts = make_digest(state, working=look.working, live=live, now_ms=now_ms)
+        said = _last_words(state, live, look.reader)
     waiting = row_filter.apply(
         [state.escalations[need] for need in counts.needs_person if need in state.escalations],
         lambda escalation: need_fields(state, escalation.id, now_ms),
@@ -123,6 +127,7 @@ def inbox(ctx: click.Context, row_filter: Filter) -> None:
             "about": escalation.kind,
             **fields_of(escalation, "subject run_id question options default due_ms left_ms asked_ms"),
             "holds_back": reach_of(state, escalation.id),
+            "said": said[escalation.id],
             **_call_item(escalation),
         }
         for escalation in waiting
@@ -130,7 +135,10 @@ def inbox(ctx: click.Context, row_filter: Filter) -> None:
 
     def make_lines() -> list[str]:
         needs = ((escalation, need_row(state, escalation.id, now_ms)) for escalation in waiting)
-        rows = [row._replace(options=escalation.options) for escalation, row in needs]  # as `answer` takes them
+        rows = [  # with options as `answer` takes them
+            row._replace(options=escalation.options, said=" ".join(said[escalation.id].split()))
+            for escalation, row in needs
+        ]
         empty = "no question passes the filter" if row_filter else "no question waits for an answer"
         return [
             *make_table(COLUMNS, rows, empty=empty).lines(),
@@ -142,6 +150,19 @@ def inbox(ctx: click.Context, row_filter: Filter) -> None:
     if others:
         texts = [f"{item['of']} {item['problem']} ({item['command']})" for item in others]
         say(f"other problems: {', '.join(texts)}")
+
+
+def _last_words(state: State, live: Mapping[str, str], reader: Reader) -> dict[str, str]:
+    """Return what those who ask said before, by question, with texts from the journal."""
+    texts = JournalTexts()
+    while True:
+        texts.begin_redraw()
+        said = {key: last_words(state.tasks.get(one.subject), live, texts) for key, one in state.escalations.items()}
+        if not texts.missing:
+            return said
+        bodies = reader.bodies({ref.seq for ref in texts.missing})
+        for ref in texts.missing:
+            texts.add(ref, bodies.get(ref.seq))
 
 
 def _call_item(escalation: Escalation) -> dict[str, object]:

@@ -2,12 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dashboard.cli import main
 from dashboard.cli.printing.progress import ProgressLine
 from engine import AgentSpec, Context, DynamicSupervisor, Escalate, Task, tool
+from engine.core.specs.model_spec import ModelSpec
 from engine.reading.folding import fold_file
 
 pytestmark = pytest.mark.anyio
@@ -109,3 +111,23 @@ async def test_the_inbox_and_a_run_that_waits_show_what_a_call_is_made_with(
     assert item["arguments"] == question.detail["arguments"] == arguments
     for shown in (waiting, table):
         assert f'  with  text:\n        │ {"a" * 1_000}\n        │ the end\n        path: "notes.txt"\n' in shown
+
+
+async def test_the_inbox_has_what_a_model_said_before_it_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "team.db"
+    call: dict[str, Any] = {"name": "save", "arguments": {"text": "x"}}
+    said = "All checks are green. " * 90 + "I would like to ship."
+    reply: dict[str, Any] = {"text": said, "calls": [call]}
+    models = {"fake": ModelSpec(replies=(reply,))}
+    press = AgentSpec(name="press", agent_type="ReactAgent", model="fake", tools=[save])
+    async with DynamicSupervisor("desk", agent_specs=[press], models=models, store=path) as desk:
+        await desk.submit("go")
+        await desk.next_question()
+
+    assert main(["inbox", "--db", str(path)]) == 0
+    assert "All checks are green." in capsys.readouterr().out
+    assert main(["inbox", "--json", "--db", str(path)]) == 0
+    (item,) = json.loads(capsys.readouterr().out)["items"]
+    assert item["said"].endswith("I would like to ship.")
