@@ -1,8 +1,11 @@
 """What an agent does at a moment, told in small stories; the laws are in `tests/simulation/test_activity_laws.py`."""
 
 from engine.core.activities import Activities, CurrentActivity, Live, LiveCall, LiveProcess, LiveStep, parse_live
-from engine.core.commands import Pause
+from engine.core.commands import Pause, Resume, SwapAgent
+from engine.core.queries.work.times import times_of
+from engine.core.records.values import Usage
 from engine.core.signals import PersonAsked, StepFinished
+from engine.core.specs.limits import Limits
 from engine.core.specs.options import SupervisorOptions
 from engine.core.state import Agent
 from tests.story import applied, attempt, member, submitted
@@ -128,11 +131,68 @@ def test_an_agent_that_asks_a_person_says_what() -> None:
     assert (activity.kind, activity.words, activity.ids) == ("person", "asks: may it deploy?", ("e1",))
 
 
-def test_a_paused_agent_at_work_is_pausing_until_its_next_step() -> None:
+def test_a_paused_agent_at_work_is_pausing_since_its_pause_and_says_until_when() -> None:
     world = one_hand()
+    world.now_ms += MINUTE_MS
     applied(world, Pause(target="ada"))
+    paused_ms = world.now_ms
 
-    assert does(world).kind == "pausing"
+    activity = does(world, after_ms=9)
+    assert (activity.kind, activity.since_ms) == ("pausing", paused_ms)
+    assert activity.words == "pauses at a step or its end: go"
+    recorded(world, "scan:1")
+    assert does(world).words == "pauses at its next step: go"
+
+
+def test_who_waits_for_the_end_of_a_pause_says_since_when_it_lasts_and_names_who_is_paused_once() -> None:
+    world = one_hand()
+    submitted(world, "more")
+    first, second = (task for task in world.state.tasks.values() if task.kind == "agent")
+    world.now_ms += MINUTE_MS
+    applied(world, Pause(target="r2"))
+    paused_ms = world.now_ms
+    world.now_ms += MINUTE_MS
+
+    def waits() -> CurrentActivity:
+        return Activities(world.state, {}, world.now_ms).of_task(second)
+
+    assert (waits().words, waits().since_ms) == ("its run is paused", paused_ms)
+    applied(world, Resume(target="r2"))
+    world.now_ms += MINUTE_MS
+    applied(world, Pause(target="ada"))
+    paused_ms = world.now_ms
+    world.rest((first.id, 1), why="paused")
+    world.now_ms += MINUTE_MS
+
+    assert (waits().words, waits().since_ms) == ("ada is paused", paused_ms)
+    run = Activities(world.state, {}, world.now_ms).of_run(world.state.runs["r2"])
+    assert (run.kind, run.words) == ("paused", "ada is paused")
+
+
+def test_an_attempt_that_migrates_does_not_say_that_it_ends() -> None:
+    world = one_hand()
+    applied(world, SwapAgent(agent="ada", spec=agent("ada", timeout_s=9), mode="migrate"))
+
+    activity = does(world)
+
+    assert (activity.words, activity.since_ms) == ("goes on with the new generation at its next step", None)
+
+
+def test_a_task_that_waits_for_its_own_budget_is_held_by_a_budget_and_so_is_its_time() -> None:
+    limits = Limits(tokens=10, then="ask")
+    world = team_world(agent("ada", task_limits=limits))
+    submitted(world)
+    (task,) = (task for task in world.state.tasks.values() if task.kind == "agent")
+    world.record((task.id, 1), "a", usage=Usage(tokens_in=20))
+    world.stop((task.id, 1))
+    asked_ms = world.now_ms
+    world.now_ms += MINUTE_MS
+
+    activity = Activities(world.state, {}, world.now_ms).of_task(task)
+
+    assert (activity.kind, activity.words) == ("budget", "held by its own budget, a person is asked (e1)")
+    assert activity.since_ms == asked_ms
+    assert times_of(world.state, task, world.now_ms)["budget"] == MINUTE_MS
 
 
 def test_live_texts_that_are_damaged_are_left_out() -> None:

@@ -9,10 +9,12 @@ from collections.abc import Iterator, Mapping
 from engine.core.activities.kinds import RANKS, ActivityKind, CurrentActivity, first_of
 from engine.core.activities.live import Live
 from engine.core.activities.tasks import TaskActivities, unlike_tasks
-from engine.core.activities.words import MAX_REASON, one_line
+from engine.core.activities.words import MAX_REASON, one_line, with_name
 from engine.core.queries.team.able import why_away
 from engine.core.queries.team.tree import lineage_of
 from engine.core.queries.work.critical_path import OpenStep
+from engine.core.queries.work.pauses import describe_pause
+from engine.core.queries.work.times import stopped_since_ms
 from engine.core.records.records import copy_with
 from engine.core.records.values import pluralize
 from engine.core.scheduler.waiting import describe_stuck_slots
@@ -102,7 +104,7 @@ class Activities:
             else:
                 continue
             if first_of(first, activity) is activity:
-                first = copy_with(activity, words=one_line(f"{member_name}: {activity.words}".removesuffix(": ")))
+                first = copy_with(activity, words=with_name(member_name, activity.words))
         assert first is not None
         return first
 
@@ -118,7 +120,7 @@ class Activities:
         task = min(tasks, key=lambda task: RANKS[self._tasks.kind_of(task)])
         activity, agent = self._tasks.of_one_of_many(task), state.agents.get(task.agent_id or "")
         name = task.title if agent is None else agent.name
-        return copy_with(activity, words=one_line(f"{name}: {activity.words}".removesuffix(": ")))
+        return copy_with(activity, words=with_name(name, activity.words))
 
     def _find(self, agent: Agent) -> CurrentActivity:
         attempts = [*agent.running, *agent.parked]
@@ -154,7 +156,7 @@ class Activities:
         """Yield what holds an agent up."""
         state = self._state
         if agent.exhausted is not None or agent.held:
-            yield self._tasks.held_by("its own budget", agent.id)
+            yield self._of_budget("its own budget", agent)
         if agent.removing is not None:
             yield CurrentActivity(kind="draining", words="leaves", ids=(agent.id,))
         if agent.is_shut:
@@ -163,7 +165,7 @@ class Activities:
             due_ms = None if timer is None else timer.due_ms
             yield CurrentActivity(kind="circuit", words=words, until_ms=due_ms, ids=(agent.id,))
         if agent.paused:
-            yield CurrentActivity(kind="paused", words="paused", ids=(agent.id,))
+            yield self._of_pause(agent)
         if (obstacle := self.obstacle_above(state.supervisors[agent.supervisor_id])) is not None:
             yield obstacle
 
@@ -177,12 +179,9 @@ class Activities:
         first: CurrentActivity | None = None
         for ancestor in lineage_of(self._state, supervisor):
             if ancestor.held or ancestor.exhausted is not None:
-                first = first_of(first, self._tasks.held_by(f"the budget of {ancestor.name}", ancestor.id))
+                first = first_of(first, self._of_budget(f"the budget of {ancestor.name}", ancestor))
             if ancestor.paused:
-                first = first_of(
-                    first,
-                    CurrentActivity(kind="paused", words=f"supervisor {ancestor.name} is paused", ids=(ancestor.id,)),
-                )
+                first = first_of(first, self._of_pause(ancestor))
             if ancestor.error is not None or ancestor.leaving is not None:
                 words = ancestor.error or "it leaves"
                 stopped = CurrentActivity(
@@ -190,6 +189,13 @@ class Activities:
                 )
                 first = first_of(first, stopped)
         return first
+
+    def _of_pause(self, member: Agent | Supervisor) -> CurrentActivity:
+        since_ms = stopped_since_ms(self._state, member.id)
+        return CurrentActivity(kind="paused", words=describe_pause(member), since_ms=since_ms, ids=(member.id,))
+
+    def _of_budget(self, budget: str, member: Agent | Supervisor) -> CurrentActivity:
+        return self._tasks.held_by(budget, member.id, since_ms=stopped_since_ms(self._state, member.id))
 
     def _tasks_of(self, agent: Agent) -> list[Task]:
         """Return its open tasks without an attempt: in its queue, tried last by it, or that it alone can do."""

@@ -7,10 +7,19 @@ from typing import TypeAlias
 from engine.core.activities.kinds import RANKS, ActivityKind, CurrentActivity, first_of
 from engine.core.activities.live import Live
 from engine.core.activities.silence import Patience, Silence, own_patience, patience_of, silence_of
-from engine.core.activities.words import MAX_REASON, describe_question, describe_seconds, describe_work, one_line
+from engine.core.activities.words import (
+    MAX_REASON,
+    describe_question,
+    describe_seconds,
+    describe_work,
+    one_line,
+    with_name,
+)
 from engine.core.queries.team.tree import lineage_of
-from engine.core.queries.work.pauses import pause_of
+from engine.core.queries.work.pauses import describe_pausing, pause_of
+from engine.core.queries.work.times import stopped_since_ms, waits_since_ms
 from engine.core.records.records import copy_with
+from engine.core.records.spans import BACKOFF, BUDGET, PAUSED, QUEUE
 from engine.core.scheduler.waiting import Wait, WaitReason, WaitReasons
 from engine.core.state import Agent, Attempt, Escalation, ParkedFor, Run, State, Task, TaskStatus
 
@@ -45,6 +54,8 @@ KIND_OF_PARKED: dict[ParkedFor, ActivityKind] = {
     "paused": "paused",
 }
 """The kind of each wait of an attempt without a slot."""
+_TIME_OF: dict[ActivityKind, int] = {"paused": PAUSED, "budget": BUDGET, "circuit": BACKOFF}
+"""What the time of a task without an attempt counts as; that of others as time in a queue."""
 MAX_IDS = 20
 """Delegated tasks that an activity names at most."""
 _WAITING = frozenset({TaskStatus.WAITING, TaskStatus.RETRYING, TaskStatus.PREEMPTED, TaskStatus.IN_DOUBT})
@@ -168,7 +179,7 @@ class TaskActivities:
                 first, first_node = activity, child
         if first is None or first_node is None:
             return CurrentActivity(kind="working", words="plans", since_ms=task.started_ms)
-        return copy_with(first, words=one_line(f"{first_node.title}: {first.words}"))
+        return copy_with(first, words=with_name(first_node.title, first.words))
 
     def _children_of(self, task: Task) -> Iterator[Task]:
         tasks = self._state.tasks
@@ -183,6 +194,8 @@ class TaskActivities:
         activity = self._of_parked(task, attempt) if attempt.parked else self._of_work(task, attempt, live)
         if agent is None or not _is_draining(attempt, agent):
             return activity
+        if attempt.stopping == "migrate":  # it does not end: the next code goes on with it
+            return copy_with(activity, kind="draining")
         prefix = "leaves" if agent.removing is not None else f"ends g{attempt.generation} for g{agent.generation}"
         return copy_with(activity, kind="draining", words=one_line(f"{prefix}: {activity.words}"))
 
@@ -194,7 +207,7 @@ class TaskActivities:
         if live is not None and agent is not None and not attempt.parked:
             if live.repeats:
                 words = f"repeats {live.repeats}: the same results"
-                return CurrentActivity(kind="stuck", words=one_line(words), since_ms=attempt.started_ms, ids=(task.id,))
+                return CurrentActivity(kind="stuck", words=one_line(words), ids=(task.id,))
             silence = silence_of(agent, attempt, live, self._patience_with(agent), self._now_ms)
             if silence is not None and silence.is_stuck:
                 return self._of_silence(task, silence)
@@ -209,8 +222,10 @@ class TaskActivities:
         pause = pause_of(self._state, run.id, agent.id)
         if pause is None:
             return None
-        words = one_line(f"pauses at its next step: {describe_work(task, attempt, live)}")
-        return CurrentActivity(kind="pausing", words=words, since_ms=attempt.started_ms, ids=(pause.id,))
+        work = describe_work(self._state, task, attempt, live)
+        words = one_line(f"{describe_pausing(self._state, agent, task)}: {work}")
+        since_ms = None if attempt.stopping else stopped_since_ms(self._state, pause.id)
+        return CurrentActivity(kind="pausing", words=words, since_ms=since_ms, ids=(pause.id,))
 
     def _of_silence(self, task: Task, silence: Silence) -> CurrentActivity:
         where = f" in {silence.step.removeprefix('tool:').replace(':', ' ')}" if silence.step else ""
@@ -220,10 +235,9 @@ class TaskActivities:
 
     def _of_work(self, task: Task, attempt: Attempt, live: Live | None) -> CurrentActivity:
         parts = () if live is None else live.calls or live.steps
-        since_ms = parts[-1].since_ms if parts else attempt.started_ms
-        return CurrentActivity(
-            kind="working", words=describe_work(task, attempt, live), since_ms=since_ms, ids=(task.id,)
-        )
+        since_ms = None if attempt.stopping is not None else parts[-1].since_ms if parts else attempt.started_ms
+        words = describe_work(self._state, task, attempt, live)
+        return CurrentActivity(kind="working", words=words, since_ms=since_ms, ids=(task.id,))
 
     def _of_parked(self, task: Task, attempt: Attempt) -> CurrentActivity:
         """Return why an attempt waits without a slot."""
@@ -239,6 +253,8 @@ class TaskActivities:
             open_ids = (child for child in children if child in tasks and tasks[child].ended_ms is None)
             ids = tuple(islice(open_ids, MAX_IDS))
         since_ms = attempt.back_ms if kind == "slot" and attempt.back_seq is not None else None
+        if kind == "paused":
+            since_ms = waits_since_ms(self._state, task, PAUSED, self._now_ms)
         return CurrentActivity(
             kind=kind, words=one_line(wait.words), since_ms=since_ms, until_ms=wait.until_ms, ids=ids
         )
@@ -268,14 +284,14 @@ class TaskActivities:
         if kind == "doubt":
             asked_ms = next((self._state.escalations[an_id].asked_ms for an_id in wait.ids), None)
             return CurrentActivity(kind=kind, words=one_line(wait.words), since_ms=asked_ms, ids=wait.ids)
-        if kind == "budget" and (activity := self._of_budget(task, wait)) is not None:
+        since_ms = waits_since_ms(self._state, task, _TIME_OF.get(kind, QUEUE), self._now_ms)
+        if kind == "budget" and (activity := self._of_budget(task, wait, since_ms)) is not None:
             return activity
-        since_ms = (task.ready_ms if task.ready or task.held_back else 0) or None
         return CurrentActivity(
             kind=kind, words=one_line(wait.words, MAX_REASON), since_ms=since_ms, until_ms=wait.until_ms, ids=wait.ids
         )
 
-    def _of_budget(self, task: Task, wait: Wait) -> CurrentActivity | None:
+    def _of_budget(self, task: Task, wait: Wait, since_ms: int | None) -> CurrentActivity | None:
         """Return whose budget a task waits for, and the question about it."""
         state, run = self._state, self._state.runs[task.run_id]
         subjects: list[tuple[str, str]] = [("its own budget", node.id) for node in lineage_of(state, task) if node.held]
@@ -287,7 +303,7 @@ class TaskActivities:
                 subjects.append((f"the budget of {holder.name}", an_id))
         if not subjects:
             return None
-        return self.held_by(*subjects[0], since_ms=task.ready_ms or None)
+        return self.held_by(*subjects[0], since_ms=since_ms)
 
     def held_by(self, budget: str, subject_id: str, *, since_ms: int | None = None) -> CurrentActivity:
         """Return that a budget holds work up, with the question about it if a person is asked."""

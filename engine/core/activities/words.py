@@ -5,7 +5,7 @@ import re
 from engine.core.activities.live import Live, LiveCall
 from engine.core.records.records import JsonValue
 from engine.core.records.values import as_text
-from engine.core.state import Attempt, Escalation, StopReason, Task
+from engine.core.state import Attempt, Escalation, State, StopReason, Task
 
 MAX_WORDS = 120
 """Characters of the words of an activity; views cut them further."""
@@ -19,7 +19,7 @@ _STOPS: dict[StopReason, str] = {
     "cancel": "stops: it is cancelled",
     "requeue": "stops: another takes its task",
     "preempt": "stops at its next step for urgent work",
-    "migrate": "goes on with its new generation at its next step",
+    "migrate": "goes on with the new generation at its next step",
     "restart": "stops: it starts over",
     "limit": "stops: its limit is reached",
     "crash": "stops: it is restarted",
@@ -35,11 +35,18 @@ def one_line(text: str, max_characters: int = MAX_WORDS) -> str:
     return line if len(line) <= max_characters else f"{line[: max_characters - 1]}…"
 
 
-def describe_work(task: Task, attempt: Attempt, live: Live | None) -> str:
-    """Return what an attempt that holds a slot does."""
+def with_name(name: str, words: str) -> str:
+    """Return what an agent, a team or a task does, with its name in front, once."""
+    return one_line(words if words.startswith(f"{name} ") else f"{name}: {words}".removesuffix(": "))
+
+
+def describe_work(state: State, task: Task, attempt: Attempt, live: Live | None) -> str:
+    """Return what an attempt that holds a slot does; the request where its task only has the name of its agent."""
     if attempt.stopping is not None:
         return _STOPS[attempt.stopping]
-    return one_line((live is not None and _describe_live(live)) or task.title)
+    agent = state.agents.get(attempt.agent_id or "")
+    title = task.title if agent is None or agent.name != task.title else state.runs[task.run_id].title
+    return one_line((live is not None and _describe_live(live)) or title)
 
 
 def _describe_live(live: Live) -> str:

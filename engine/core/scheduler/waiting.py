@@ -130,7 +130,9 @@ class WaitReasons:
         if run.suspended:
             return Wait(reason="engine", words="its run is suspended: no engine")
         if task.escalation_id is not None:
-            return Wait(reason="person", words=f"a person is asked ({task.escalation_id})", ids=(task.escalation_id,))
+            is_budget = self._state.escalations[task.escalation_id].kind == "budget"
+            words = f"a person is asked ({task.escalation_id})"
+            return Wait(reason="budget" if is_budget else "person", words=words, ids=(task.escalation_id,))
         if task.status is TaskStatus.RETRYING and task.retry_at_ms is not None:
             return Wait(reason="retry", words="backing off", until_ms=task.retry_at_ms)
         if run.paused:

@@ -38,7 +38,7 @@ from engine.core.queries.targets import find_agent, find_any, find_spec, find_su
 from engine.core.queries.team.models import why_no_models
 from engine.core.queries.team.pools import must_grow, waiting_for
 from engine.core.queries.team.tree import lineage_of
-from engine.core.queries.work.pauses import attempts_under
+from engine.core.queries.work.pauses import WITHOUT_STEPS, attempts_under
 from engine.core.queries.work.placement import able_queues_for, queue_takeovers
 from engine.core.queries.work.queues import own_queue
 from engine.core.records.records import JsonValue, copy_with
@@ -48,8 +48,6 @@ from engine.core.state import Agent, Run, State, Supervisor, Timer
 
 MAX_AGENTS_ADDED_PER_RUN = 10
 """Limit on agents that the agents of one run may add to the team."""
-_WITHOUT_STEPS = ("process", "acp")
-"""Types of agents whose programs a pause does not hold."""
 _RESERVED_NAME = re.compile(r"[a-z]\d+|else|end", re.IGNORECASE)
 """Names that look like ids, and words of conditions and graphs."""
 
@@ -148,7 +146,7 @@ def _until_when(state: State, command: commands.Pause, at_work: Sequence[str]) -
     if command.now:
         return "set aside"
     agents = (state.agents[state.tasks[task_id].agent_id or ""] for task_id in at_work)
-    has_steps = not all(state.spec_of(agent).agent_type in _WITHOUT_STEPS for agent in agents)
+    has_steps = not all(state.spec_of(agent).agent_type in WITHOUT_STEPS for agent in agents)
     return "at work until the next step" if has_steps else "at work to the end, unless set aside (--now)"
 
 

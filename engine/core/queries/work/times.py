@@ -57,8 +57,10 @@ def code_of(state: State, task: Task) -> int:
     if task.ended:
         return BLOCKED
     status = task.status
-    if task.escalation_id is not None or status is _IN_DOUBT:
+    if status is _IN_DOUBT:
         return PERSON
+    if task.escalation_id is not None:
+        return BUDGET if state.escalations[task.escalation_id].kind == "budget" else PERSON
     if status is _RETRYING:
         return BACKOFF
     is_paused = state.runs[task.run_id].paused
@@ -141,6 +143,22 @@ def spans_of(state: State, task: Task, now_ms: int) -> list[TimeSpan]:
     if at_ms < now_ms:
         spans.append(TimeSpan(SUSPENDED, at_ms, now_ms))
     return [span for span in spans if span.since_ms < span.until_ms]
+
+
+def waits_since_ms(state: State, task: Task, code: int, now_ms: int) -> int | None:
+    """Return since when a task has waited for what `code` says; None if it has not."""
+    since_ms: int | None = None
+    for span in reversed(spans_of(state, task, now_ms)):
+        if span.code != code:
+            break
+        since_ms = span.since_ms
+    return since_ms
+
+
+def stopped_since_ms(state: State, subject_id: str) -> int | None:
+    """Return since when an agent or a supervisor lets none of its tasks begin; None if that is not known."""
+    lasting = (stop.since_ms for stop in state.stoppages if stop.subject == subject_id and stop.until_ms is None)
+    return next(lasting, None)
 
 
 def sum_times(spans: Iterable[TimeSpan]) -> Times:
