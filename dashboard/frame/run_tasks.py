@@ -4,7 +4,7 @@ from dashboard.frame.panels_screen import PanelsScreen, give_rows
 from dashboard.reading.newest import Newest
 from dashboard.views.drawing.lines import Line
 from dashboard.views.event_log import Entry
-from dashboard.views.facts.ended import ENDS, FAILS, ended_lines, ended_tasks_in, failed_lines
+from dashboard.views.facts.ended import FAILS, STARTS_AND_ENDS, ended_lines, ended_tasks_in, failed_lines
 from dashboard.views.facts.run_work import MAX_LINES, TASKS_PER_MS, Census, at_work_lines, take_census, waiting_lines
 from dashboard.views.view_state import ViewState
 from dashboard.widgets.panel import Panel
@@ -13,8 +13,8 @@ from store import Reader
 
 METERS_MS = 500
 """Minimum interval of updates of meters and times, in milliseconds."""
-MAX_ENDED_ATTEMPTS = 2_000
-"""Ends of attempts of an ended run that are read, the newest."""
+MAX_RECORDS = 4_000
+"""Starts and ends of attempts of an ended run that are read, the newest."""
 
 
 class RunTasks:
@@ -26,14 +26,14 @@ class RunTasks:
         """The open tasks, as of the last count."""
         self._due_ms = 0
         """Time of the next count."""
-        self._fails, self._ends = Newest(MAX_LINES), Newest(MAX_ENDED_ATTEMPTS)
+        self._fails, self._ends = Newest(MAX_LINES), Newest(MAX_RECORDS)
 
     def read(self, reader: Reader, view: ViewState) -> list[Entry]:
-        """Read the failed attempts of an open run, or the ends of all attempts of an ended one, the newest last."""
+        """Read the failed attempts of an open run, or the starts and ends of all of an ended one, the newest last."""
         run_id, seq = self._page.subject_id, view.state.seq
         if run_id in view.state.runs:
             return self._fails.up_to(seq, reader, view.names, run_id=run_id, kinds=FAILS)
-        return self._ends.up_to(seq, reader, view.names, run_id=run_id, kinds=ENDS)
+        return self._ends.up_to(seq, reader, view.names, run_id=run_id, kinds=STARTS_AND_ENDS)
 
     def count(self, view: ViewState, run: Run) -> None:
         """Count the tasks of an open run again if it is due."""
@@ -56,7 +56,7 @@ class RunTasks:
                 lambda: ended_lines(ended_tasks_in(newest, names), names, width=width),
             )
             later = list[Line]()
-            the = "the last " if len(first) == MAX_ENDED_ATTEMPTS else ""
+            the = "the last " if len(entries) == MAX_RECORDS else ""
             right = f"{the}{len(first):,} ended, the newest first"
         else:
             first = page.line_cache.lines(

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.views.event_log import Entry
-from dashboard.views.facts.ended import SPENDS, EndedTaskIndex, ended_tasks_in
+from dashboard.views.facts.ended import SPENDS, STARTS_AND_ENDS, EndedTaskIndex, ended_tasks_in
 from dashboard.views.measures.digest import make_digest
 from dashboard.views.tasks import tasks
 from dashboard.views.words.names import Names
-from engine.core.commands import Answer, Cancel, SetDeadline
+from engine.core.commands import Answer, Cancel, Pause, Resume, SetDeadline
 from engine.core.events import Event
 from engine.core.records.values import Usage
 from engine.core.specs.spec import Escalate, Retry
@@ -147,3 +147,21 @@ def test_what_was_spent_is_followed_as_it_is_read_anew(looks: list[tuple[int, in
         for one, other in zip(followed.update(window, known), ended_tasks_in(window, known), strict=True):
             assert (one.id, one.status, one.ended_ms) == (other.id, other.status, other.ended_ms)
             assert one.usage == other.usage or other.usage is None  # more may be known of what has left the window
+
+
+def test_a_task_that_was_set_aside_took_all_the_time_since_it_began() -> None:
+    work = team_world(agent("ada"))
+    submitted(work)
+    key = attempt(work, "ada")
+    work.now_ms += 60_000
+    work.order(Pause(target="ada", now=True))
+    work.stop(key)
+    work.now_ms += 60_000
+    work.order(Resume(target="ada"))
+    done(work, "ada")
+    kept = [entry for entry in read(work) if entry.kind in STARTS_AND_ENDS]
+
+    (task,) = ended_tasks_in(kept, names(work))
+
+    assert task.attempts == 2
+    assert task.took_ms == task.ended_ms - task.started_ms >= 120_000

@@ -35,6 +35,8 @@ _OTHER_ENDS = (TaskAnswered, TaskFailed, TaskSkipped, CancelRequested, DeadlineP
 """Events that end a task without an attempt at work."""
 ENDS = tuple(event_class.type for event_class in (*_ENDS, *_OTHER_ENDS))
 """Kinds of events that end tasks."""
+STARTS_AND_ENDS = (AttemptStarted.type, *ENDS)
+"""Kinds of events from which it is known how long ended tasks took: some are set aside and go on."""
 SPENDS = tuple({*ENDS, *SPEND_KINDS, AttemptStarted.type})
 """Kinds of events that end tasks, or report their usage."""
 FAILS = (AttemptFailed.type,)

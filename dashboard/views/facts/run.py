@@ -49,7 +49,7 @@ def _figures(state: State, run: AnyRun, now_ms: int, working: bool) -> Iterator[
         yield Fact("cost", cost_text(run.usage), "strong", "figures", rank=2)
         yield Fact("spent", describe_usage(run.usage), group="spent")
     if isinstance(run, RunSummary):
-        yield Fact("longest", duration(run.longest_ms), "muted", "figures", rank=3)
+        yield Fact("longest attempt", duration(run.longest_ms), "muted", "figures", rank=3)
     elif working and (left := time_left(state, run, now_ms)) is not None:
         yield Fact("to go", left.text, "strong", "figures")
 

@@ -90,7 +90,7 @@ _LEGEND = (
     *((mark.glyph, mark.glyph, mark.tone, mark.word) for kind, mark in TIME.items() if kind not in WORK),
     (WORK["silent"][0], *WORK["silent"], "silent"),
     ("✕", "✕", "error", "failed"),
-    (FOLD, FOLD, "faint", "idle"),
+    (FOLD, FOLD, "faint", "nothing at work"),
     ("◆", "◆", "accent", "swap"),
     ("◇", "◇", "accent", "strategy"),
     ("⚑", "⚑", "attention", "asks"),
