@@ -131,6 +131,18 @@ class ModelErred(AttemptSignal):
 
 
 @fact
+class StepCutOff(AttemptSignal):
+    """A call of a model or a tool was cut off by a stop or a time limit."""
+
+    what: StepKind
+    name: str
+    """Name of the step; for a call of a model, the model's name in the spec."""
+    duration_ms: int
+    usage: Usage = field(default_factory=Usage)
+    """Usage since the last report of the attempt."""
+
+
+@fact
 class BudgetShort(AttemptSignal):
     """An attempt is about to call a model, and a budget has less left than the call needs; it waits to be stopped."""
 

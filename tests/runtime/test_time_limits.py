@@ -1,18 +1,23 @@
 """Time limits of attempts and steps count work, and not the time for which a person is waited for."""
 
+import threading
 import time
+from decimal import Decimal
 from typing import Any
 
 import anyio
 import pytest
 
 from engine import AgentSpec
-from engine.core.commands import Answer
+from engine.core.commands import Abort, Answer
+from engine.core.queries.money.spending import spending_rows
+from engine.core.records.records import JsonValue
 from engine.core.specs.limits import Limits
-from engine.core.specs.model_spec import ModelSpec
+from engine.core.specs.model_spec import ModelSpec, Price
 from engine.core.specs.options import SupervisorOptions
 from engine.platform.clock import RealClock, VirtualClock
 from engine.runtimes.functions.tools import tool
+from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engines
 from tests.runtime.test_jsonl_agents import speaker
 
@@ -166,3 +171,45 @@ async def test_a_program_that_asks_has_all_its_time_afterwards(engine: Engines, 
         summary, output = await running.ended(run)
 
     assert (summary.status, output) == ("done", "yes")
+
+
+async def test_a_call_of_a_model_that_a_stop_cuts_off_has_its_time_and_its_money(engine: Engines) -> None:
+    reply: JsonValue = {"text": "word", "tokens_in": 5, "tokens_out": 1, "delay_s": HOUR_S}
+    settings = SupervisorOptions(models={"slow": ModelSpec(replies=(reply,), price=Price(in_usd=Decimal(1_000_000)))})
+    ada = AgentSpec(name="ada", agent_type="SimpleAgent", model="slow")
+    async with engine(ada, clock=VirtualClock(), options=settings) as running:
+        run_id = await running.submit("Write.")
+        await running.until(lambda state: any(task.attempt is not None for task in state.tasks.values()))
+        await running.host.clock.sleep_until(running.host.clock.now_ms() + 60_000)
+        await running.host.order(Abort(target=run_id))
+        summary, _ = await running.ended(run_id)
+        (paid,) = [row for row in spending_rows(running.state) if row.usage.cost_usd]
+
+    assert summary.times == {"model": 60_000}
+    assert paid.model == "slow"
+
+
+TOOL_BEGAN = threading.Event()
+
+
+@tool(idempotent=True)
+async def dig() -> str:
+    """Dig until somebody stops it."""
+    TOOL_BEGAN.set()
+    await anyio.sleep_forever()
+    return ""
+
+
+async def digs(task: Any, ctx: Any) -> None:
+    await ctx.tool("dig")
+
+
+async def test_a_call_of_a_tool_that_a_stop_cuts_off_is_time_of_tools(engine: Engines) -> None:
+    async with engine(AgentSpec(name="ada", run=digs, tools=[dig])) as running:
+        run_id = await running.submit("Dig.")
+        await anyio.to_thread.run_sync(TOOL_BEGAN.wait, PATIENCE_S)
+        await running.host.order(Abort(target=run_id))
+        await running.ended(run_id)
+        (stopped,) = await running.journal("step_stopped")
+
+    assert b'"what":"tool","name":"tool:dig"' in stopped.body

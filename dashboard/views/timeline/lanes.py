@@ -41,7 +41,7 @@ _WAITS = {"rate_limit": "rate_limit", "backoff": "backoff", "tool": "slot", "pau
 """Kinds of time by what an attempt is parked for; waits for persons are questions, which are counted apart."""
 STEP_KINDS = {"": "model", "model": "model", "compact": "model", "tool": "tool"}
 """Kinds of time by what a step is; empty for a call of a model that failed."""
-_STEPS = {"step_recorded", "model_failed"}
+_STEPS = {"step_recorded", "step_stopped", "model_failed"}
 _PARKING = {"attempt_parked", "delegated", "call_rejoined"}
 _QUESTION_ENDS = {"escalation_answered", "question_withdrawn"}
 KINDS = frozenset(

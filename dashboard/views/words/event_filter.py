@@ -10,7 +10,7 @@ from functools import cache
 
 from dashboard.views.words.filters import DurationBound, Expression, Filter, KeyedTerm, RequiredWord, Value
 from dashboard.views.words.names import Names
-from engine.core.events import KINDS, Event, ModelFailed, StepRecorded, ToolFailed, ToolStarted
+from engine.core.events import KINDS, Event, ModelFailed, StepRecorded, StepStopped, ToolFailed, ToolStarted
 from engine.core.queries.work.answered import model_of
 from engine.core.records.records import field_names
 from engine.core.state import State
@@ -20,7 +20,7 @@ from store.journals.statements import Conditions
 _TIMED = {kind for kind, cls in KINDS.items() if "duration_ms" in field_names(cls)}
 _KINDS_WITH = {
     "tool": {"step_recorded", "tool_started", "tool_failed"},
-    "model": {"step_recorded", "model_failed"},
+    "model": {"step_recorded", "step_stopped", "model_failed"},
     "status": {kind for kind, cls in KINDS.items() if "status" in field_names(cls)},
 }
 
@@ -93,6 +93,8 @@ def _tool(_: Record, event: Event) -> Iterable[Value]:
 def _model(_: Record, event: Event) -> Iterable[Value]:
     if isinstance(event, ModelFailed):
         return [Value(event.model)]
+    if isinstance(event, StepStopped):
+        return [] if event.what == "tool" else [Value(event.name)]
     model = model_of(event) if isinstance(event, StepRecorded) else None
     return [Value(model)] if model else []
 

@@ -347,6 +347,11 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     on.AttemptResumed: ("{agent_id} continues {work}", ""),
     on.StepRecorded: (_describe_step, "muted"),
     on.ModelFailed: ("the model {model} failed {agent_id} at {work}: {error_type}: {error}", "error"),
+    on.StepStopped: (
+        lambda t, e: f"{t.agent_id} was cut off at {t.work} in its call of {e.name.removeprefix('tool:')}"
+        f", after {t.duration_ms}",
+        "muted",
+    ),
     on.Remembered: (lambda t, e: f"{t.agent_id} remembers: {preview(e.text, 60)}", "muted"),
     on.PartRecorded: ("a part of prompts was written, {hash}", "muted"),
     on.AttemptDone: (

@@ -91,6 +91,19 @@ class ModelFailed(AttemptEvent):
 
 
 @fact
+class StepStopped(AttemptEvent):
+    """A call of a model or a tool was cut off by a stop or a time limit: it has no result, but took time and money."""
+
+    agent_id: str | None
+    what: StepKind
+    name: str
+    """Name of the step; for a call of a model, the model's name in the spec."""
+    duration_ms: int
+    usage: Usage = field(default_factory=Usage)
+    """Usage since the last report of the attempt; of the call, an estimate."""
+
+
+@fact
 class Said:
     """A message of a model attempt, kept for later runs of the same conversation."""
 

@@ -184,6 +184,21 @@ def _model_failed(state: State, event: events.ModelFailed) -> None:
         count_step(state, task, "model", event.duration_ms, number=0)
 
 
+def _step_stopped(state: State, event: events.StepStopped) -> None:
+    task, agent = state.tasks[event.task_id], state.agents.get(event.agent_id or "")
+    is_tool = event.what == "tool"
+    charge(
+        state,
+        task,
+        agent,
+        event.usage,
+        model=None if is_tool else event.name,
+        tool=event.name if is_tool else None,
+    )
+    charge_attempt(task, event.usage)
+    count_step(state, task, event.what, event.duration_ms, number=0)
+
+
 def _end_attempt(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
     """End the attempt of `task` and free its slot."""
     attempt, run = task.attempt, state.runs[task.run_id]

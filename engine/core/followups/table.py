@@ -48,6 +48,7 @@ _SPENDING_EVENTS = frozenset(
         events.AttemptResumed,
         events.StepRecorded,
         events.ModelFailed,
+        events.StepStopped,
         events.AttemptDone,
         events.AttemptFailed,
         events.AttemptCancelled,
@@ -63,7 +64,8 @@ _SPENDING_EVENTS = frozenset(
 def _budget_checks(state: State, event: Any) -> list[FollowUp]:
     """Check the budgets of all levels that pay for an attempt."""
     # Most steps report no usage; walking up the levels for them would cost more than the fold of the event.
-    if type(event) in (events.StepRecorded, events.ModelFailed, events.ThreadReturned) and is_empty(event.usage):
+    reports = (events.StepRecorded, events.ModelFailed, events.StepStopped, events.ThreadReturned)
+    if type(event) in reports and is_empty(event.usage):
         return []
     # A thread may return after its run has finished: then only the agent and its supervisors pay.
     task, run = state.tasks.get(event.task_id or ""), state.runs.get(event.run_id or "")

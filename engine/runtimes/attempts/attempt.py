@@ -9,15 +9,17 @@ import anyio
 
 from engine.core import signals
 from engine.core.effects import StartAttempt
+from engine.core.events.attempt import StepKind
 from engine.core.queries.work.pauses import pause_of
 from engine.core.records.keys import stem_of
 from engine.core.records.records import JsonValue
+from engine.core.records.values import NO_USAGE, Usage
 from engine.core.signals import Signal
 from engine.core.state import State
 from engine.errors import AttemptInterrupted
 from engine.runtimes.attempts.live_output import AttemptOutput
 from engine.runtimes.attempts.pending import Pending
-from engine.runtimes.attempts.services import Services
+from engine.runtimes.attempts.services import Services, of_attempt
 from engine.runtimes.values import copy_json
 
 T = TypeVar("T")
@@ -105,6 +107,16 @@ class Attempt:
             AttemptInterrupted: If its end was reported; the step is not recorded then.
         """
         await self.report(step)
+
+    def record_cut_off(self, what: StepKind, name: str, began_ms: int, usage: Usage = NO_USAGE) -> None:
+        """Journal the time and the cost of a call that a stop or a time limit cuts off, unless it is over."""
+        if not self.over:
+            duration_ms = self.now_ms() - began_ms
+            self.services.signal(
+                signals.StepCutOff(
+                    **of_attempt(self.effect), what=what, name=name, duration_ms=duration_ms, usage=usage
+                )
+            )
 
     async def report(self, signal: Signal) -> None:
         """Report a signal, and return once it is on disk.

@@ -86,10 +86,16 @@ class AttemptSlot:
         step = _Step()
         self._running.add(step)
         self._update_limit()
-        outer = _STEP.set(step)
+        outer, began_ms = _STEP.set(step), self._attempt.now_ms()
         try:
             with self._attempt.live.step(what, name):
                 yield
+        except Exception:
+            raise
+        except BaseException:
+            if what == "tool":  # calls of models report themselves, with their cost
+                self._attempt.record_cut_off(what, name, began_ms)
+            raise
         finally:
             _STEP.reset(outer)
             self._running.discard(step)

@@ -46,7 +46,7 @@ class ModelCalls:
             characters_received += len(chunk.text)
             on_chunk(chunk)
 
-        usage = NO_USAGE
+        usage, is_cut_off = NO_USAGE, False
         retry_after_s = None
         hold: Reservation | None = None
         try:
@@ -60,12 +60,14 @@ class ModelCalls:
                 usage, retry_after_s = error.usage, error.retry_after_s
                 raise
             except BaseException:  # cancelled by us: the provider reports no usage, but charges for it
-                usage = models.estimate(request, characters_received)
+                usage, is_cut_off = models.estimate(request, characters_received), True
                 raise
             usage = answer.usage
             return answer
         finally:
             self.spend(usage)
+            if is_cut_off and not self._attempt.over:
+                self._attempt.record_cut_off("model", request.name, self._asked_ms, self.take_spent())
             if hold is not None:
                 self._attempt.services.reserved.release(hold)
             models.settle(request, usage, self._attempt.now_ms(), retry_after_s=retry_after_s)

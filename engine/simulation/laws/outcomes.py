@@ -55,6 +55,7 @@ def a_finished_run_names_its_tasks(ledger: ShadowLedger, event: events.RunFinish
     events.Delegated,
     events.StepRecorded,
     events.ModelFailed,
+    events.StepStopped,
 )
 def only_the_attempt_that_is_live_is_heard(ledger: ShadowLedger, event: Any) -> str | None:
     """Only the live attempt of a task may report, and each attempt reports its end once."""

@@ -107,7 +107,9 @@ def _row_key(event: Any) -> RowKey:
         return event.agent_id, None, None
     if isinstance(event, events.ModelFailed):
         return event.agent_id, event.model, None
-    if isinstance(event, events.StepRecorded) and event.what == "tool":
+    if isinstance(event, events.StepStopped) and event.what != "tool":
+        return event.agent_id, event.name, None
+    if isinstance(event, events.StepRecorded | events.StepStopped) and event.what == "tool":
         return event.agent_id, None, event.name
     if isinstance(event, events.StepRecorded) and event.what != "code":
         return event.agent_id, model_of(event), None

@@ -51,6 +51,8 @@ class TimeLedger:
             self._take_step(event, STEP_KINDS[event.what])
         elif isinstance(event, events.ModelFailed):
             self._take_step(event, "model")
+        elif isinstance(event, events.StepStopped):
+            self._take_step(event, STEP_KINDS[event.what])
 
     def adopt(self, state: State) -> None:
         """Take over imported tasks: what lies before their import counts as without an engine."""
@@ -79,7 +81,7 @@ class TimeLedger:
         if began_ms < until_ms:
             self.intervals.setdefault(job.id, []).append((kind, began_ms, until_ms))
 
-    def _take_step(self, event: events.StepRecorded | events.ModelFailed, step_kind: str) -> None:
+    def _take_step(self, event: events.StepRecorded | events.ModelFailed | events.StepStopped, step_kind: str) -> None:
         began_ms = max(self.at_ms - (event.duration_ms or 0), self.attempt_began_ms.get(event.task_id, 0))
         kept: list[Interval] = []
         for kind, since_ms, until_ms in self.intervals.get(event.task_id, ()):

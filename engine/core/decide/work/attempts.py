@@ -27,6 +27,7 @@ from engine.core.events import (
     ModelFailed,
     SlotWanted,
     StepRecorded,
+    StepStopped,
     ThreadReturned,
 )
 from engine.core.policies.failure_chains import chain_of_agent
@@ -43,6 +44,7 @@ MAX_DEPTH = 16
 AttemptSignal: TypeAlias = (
     signals.StepFinished
     | signals.ModelErred
+    | signals.StepCutOff
     | signals.BudgetShort
     | signals.InsightNoted
     | signals.ToolBegan
@@ -81,6 +83,12 @@ def model_erred(state: State, signal: signals.ModelErred, ctx: DecisionContext) 
     """Record a failed call of a model and its cost; the code of the attempt decides what follows."""
     attempt = find_attempt(state, signal)
     return [] if attempt is None else [attempt_event(ModelFailed, attempt, signal)]
+
+
+def step_cut_off(state: State, signal: signals.StepCutOff, ctx: DecisionContext) -> list[Event]:
+    """Record the time and the cost of a call that was cut off."""
+    attempt = find_attempt(state, signal)
+    return [] if attempt is None else [attempt_event(StepStopped, attempt, signal)]
 
 
 def budget_short(state: State, signal: signals.BudgetShort, ctx: DecisionContext) -> list[Event]:
