@@ -228,7 +228,7 @@ class Lanes:
             if record.kind == "engine_started":
                 if not self.first_ms:
                     continue  # an engine without work is not a history
-                alive_ms = min(max(alive_ms, _decode(record.body).last_ms or 0), record.at_ms)
+                alive_ms = min(max(alive_ms, _body_of(record).last_ms or 0), record.at_ms)
                 self.advance(alive_ms)
                 self._cut_off(self.position_at(alive_ms))
             if not self.first_ms:
