@@ -1,5 +1,7 @@
 """Journals of what drawn histories do not come to, told by hand: a few events each, all in one team after the other."""
 
+from decimal import Decimal
+
 from engine.archive.cutting import ArchivePart, Rest, pieces
 from engine.archive.reading import Contents, complete_state, read_state
 from engine.core.commands import Answer, Pause, RevokeGrant, Submit, SupervisorSpec
@@ -7,7 +9,17 @@ from engine.core.documents.document import references_in
 from engine.core.events import Event, SignalDropped
 from engine.core.policies.auto_tuning import MIN_RUNS
 from engine.core.records.records import JsonValue
-from engine.core.signals import ArchiveChecked, AskGivenUp, EngineBegan, EngineWoke, PartRead, PersonAsked, StateReady
+from engine.core.records.values import Usage
+from engine.core.signals import (
+    ArchiveChecked,
+    AskGivenUp,
+    EngineBegan,
+    EngineWoke,
+    PartRead,
+    PersonAsked,
+    StateReady,
+    StepCutOff,
+)
 from engine.core.specs.options import Optimize, SupervisorOptions
 from tests.exports import exported
 from tests.story import attempt, found, submitted
@@ -16,7 +28,7 @@ from tests.world import World, agent, team_world
 
 def stories() -> dict[str, list[Event]]:
     """Every story, by its name."""
-    return {"tuned": tuned(), "asked": asked(), "returned": returned(), "imported": imported()}
+    return {"tuned": tuned(), "asked": asked(), "returned": returned(), "imported": imported(), "cut": cut()}
 
 
 def tuned() -> list[Event]:
@@ -55,6 +67,21 @@ def asked() -> list[Event]:
     world.journal.append(SignalDropped(at_ms=world.now_ms, signal="StepFinished", error="KeyError: 't9'", task_id="t9"))
     world.succeed(key)
     world.settle()
+    return world.journal
+
+
+def cut() -> list[Event]:
+    """A call of a model and one of a tool that are cut off, and the engine with them."""
+    world = team_world(agent("ada"))
+    submitted(world)
+    task_id, number = attempt(world, "ada")
+    spent = Usage(tokens_in=5, tokens_out=1, cost_usd=Decimal("0.25"))
+    world.now_ms += 100
+    world.say(StepCutOff(task_id=task_id, attempt=number, what="model", name="fast", duration_ms=60, usage=spent))
+    world.now_ms += 50
+    world.say(StepCutOff(task_id=task_id, attempt=number, what="tool", name="tool:dig", duration_ms=50))
+    world.now_ms += 1_000
+    world.say(EngineBegan(pid=2, token=2, version="test", heard_ms=world.now_ms - 400))
     return world.journal
 
 
