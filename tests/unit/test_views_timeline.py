@@ -68,6 +68,34 @@ def test_time_at_work_is_counted_once_however_often_slots_are_joined(steps: list
     assert all(len(lane.busy.values) == SLOTS for lane in lanes.lanes.values())
 
 
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 40_000), st.sampled_from(("a0", "a1", "a2", "engine_started", "engine_slept"))),
+        max_size=40,
+    )
+)
+def test_the_work_of_a_team_is_the_sum_of_its_lanes_whenever_it_is_asked_for(steps: list[tuple[int, str]]) -> None:
+    lanes, at_ms, begun, agent_ids = Lanes(), 0, set[str](), ("a0", "a1", "a2")
+
+    def assert_is_sum() -> None:
+        counts = [counts for lane in lanes.lanes.values() if (counts := lane.busy.until(lanes.newest))]
+        slots = lanes.newest // lanes.slot_ms + 1
+        assert lanes.busy_of("s1", agent_ids) == [*map(sum, zip(*counts, strict=True))][:slots]
+
+    for seq, (pause_ms, what) in enumerate(steps, 1):
+        at_ms += pause_ms
+        lanes.advance(START_MS + at_ms)  # who looks does not know yet what the engine is about to say
+        assert_is_sum()
+        if what in agent_ids:
+            lanes.add_records([record(seq, at_ms, "attempt_done" if what in begun else "attempt_started", what, what)])
+            begun ^= {what}
+        else:
+            body = encode({"slept_ms": pause_ms // 2})
+            lanes.add_records([replace(record(seq, at_ms, what, "", None), body=body)])
+            begun = begun if what == "engine_slept" else set()
+        assert_is_sum()
+
+
 def test_an_attempt_that_lasts_for_decades_fits_its_lane() -> None:
     decades_ms = 50 * 365 * 86_400_000
     lanes = learned((0, "attempt_started"), (decades_ms, "attempt_done"))

@@ -284,15 +284,15 @@ def _supervisor_spans(lanes: Lanes, row: LaneRow, axis: Axis) -> list[Span]:
     member_lanes = [lane for member in row.members if (lane := lanes.lanes.get(member)) is not None]
     whole = len(member_lanes) == len(lanes.lanes)
     slots = slots_of(axis.columns, lanes.slot_ms)
-    left = [x for x, column in enumerate(axis.columns) if not column.folded_ms]
+    shares = _team_shares(lanes, row, axis) if row.is_folded else {}
+    left = [x for x, column in enumerate(axis.columns) if not column.folded_ms and x not in shares]
     for lane in [lanes.team] if whole else member_lanes:
+        if not left:
+            break
         for counts in (lane.busy, lane.waited, lane.done):
             values = counts.until(lanes.newest)
             left = [x for x in left if not any(values[slots[x][0] : slots[x][1]])]
-        if not left:
-            break
     idle, asked = set(left), _asked_columns(lanes, [row.id, *row.members], axis)
-    shares = _team_shares(member_lanes, lanes, row, axis) if row.is_folded else {}
     newest = len(axis.columns) - BRIGHT_COLUMNS
     return [
         ASKS_LINE
@@ -308,15 +308,14 @@ def _supervisor_spans(lanes: Lanes, row: LaneRow, axis: Axis) -> list[Span]:
     ]
 
 
-def _team_shares(member_lanes: Sequence[Lane], lanes: Lanes, row: LaneRow, axis: Axis) -> dict[int, float]:
-    """Return by column the share of its members' time in which a folded team was at work."""
-    sums = [0] * len(axis.columns)
-    for lane in member_lanes:
-        for x, busy_ms in enumerate(column_sums(lane.busy, lanes, axis)):
-            sums[x] += busy_ms
-    each = max(1, len(row.members))
-    columns = enumerate(axis.columns)
-    return {x: min(1.0, sums[x] / max(1, (column.end - column.begin) * each)) for x, column in columns if sums[x]}
+def _team_shares(lanes: Lanes, row: LaneRow, axis: Axis) -> dict[int, float]:
+    """Return by column the share of its members' time in which a folded team was at work, where it was."""
+    busy, each = lanes.busy_of(row.id, row.members), max(1, len(row.members))
+    return {
+        x: min(1.0, busy_ms / max(1, (axis.columns[x].end - axis.columns[x].begin) * each))
+        for x, (first, end) in enumerate(slots_of(axis.columns, lanes.slot_ms))
+        if (busy_ms := sum(busy[first:end]))
+    }
 
 
 def _put_marks(lanes: Lanes, row: LaneRow, axis: Axis, cells: list[Span]) -> None:

@@ -148,6 +148,8 @@ class Lanes:
         self._runs: dict[str, str] = {}
         """Supervisor by open run."""
         self._removed_agents: dict[str, None] = {}
+        self._busy: dict[str, tuple[tuple[str, ...], list[int]]] = {}
+        """The agents of each team and what `busy_of` returned for them, without the newest slot, which still grows."""
         self._budget_question: str | None = None
         """The last open question about a budget: attempts that are set aside meanwhile wait for its answer."""
 
@@ -168,6 +170,17 @@ class Lanes:
     def asked(self) -> Mapping[str, SlotCounts]:
         """The milliseconds for which a person was asked, by the member that waited."""
         return self._counter.asked
+
+    def busy_of(self, team_id: str, agent_ids: tuple[str, ...]) -> list[int]:
+        """Return the milliseconds in each slot for which the agents of a team were at work."""
+        members, known = self._busy.get(team_id, (agent_ids, []))
+        if members != agent_ids:
+            known = []
+        end = self.newest // self.slot_ms + 1
+        counts = [self.lanes[an_id].busy.until(self.newest) for an_id in agent_ids if an_id in self.lanes]
+        busy = [*known, *map(sum, zip(*(count[len(known) : end] for count in counts if count), strict=True))]
+        self._busy[team_id] = agent_ids, busy[: end - 1]
+        return busy
 
     def keep_questions(self, open_ids: Container[str]) -> None:
         """Close the questions that are not open in the state of the newest event."""
@@ -259,6 +272,7 @@ class Lanes:
         while at // self.slot_ms >= SLOTS:
             each = 5 if self.slot_ms < SLOT_MS else 2
             self._counter.merge(each)
+            self._busy.clear()
             for slot in range(SLOTS):
                 self.seqs[slot] = next(filter(None, self.seqs[each * slot : each * slot + each]), 0)
         return at // self.slot_ms
@@ -293,6 +307,7 @@ class Lanes:
             counter.end_back_off(task_id, at)
         elif kind == "engine_slept":
             counter.skip(self.position_at(record.at_ms - _decode(record.body).slept_ms), at)
+            self._busy.clear()
         elif kind == "agent_removed" and agent_id is not None:
             self._note_removed(agent_id)
         elif kind in _QUESTION_ENDS:
@@ -322,6 +337,7 @@ class Lanes:
             self._budget_question = None
 
     def _cut_off(self, at: int) -> None:
+        self._busy.clear()
         for task_id, attempt in self._counter.cut_off(at).items():
             self.spans.append(AttemptSpan(attempt.agent_id, task_id, attempt.started, at))
 
