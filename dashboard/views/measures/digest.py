@@ -63,8 +63,10 @@ class Digest:
 
     def at(self, live: Mapping[str, str], now_ms: int) -> "Digest":
         """Return the same counters at another moment."""
-        activities = self.activities.at(parse_live(live), now_ms)
-        return replace(self, activities=activities, _now_ms=now_ms, _kinds=self.kinds_until(now_ms))
+        activities, kinds = self.activities.at(parse_live(live), now_ms), self.kinds_until(now_ms)
+        if kinds is not None:
+            activities.reuse(self.activities)
+        return replace(self, activities=activities, _now_ms=now_ms, _kinds=kinds)
 
     def counts_as(self, other: "Digest") -> bool:
         """Return whether the counters are those of another digest, at whatever moment."""
@@ -129,6 +131,8 @@ def make_digest(
         _kinds=kinds,
     )
     out.waiting = sum(queue.ready for queue in state.queues.values())
+    if before is not None and kinds is not None:
+        out.activities.reuse(before.activities)
     _sum_teams(state, out)
     return out
 

@@ -5,6 +5,7 @@ and of the tasks that only it can do next; only then it is idle.
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from engine.core.activities.kinds import RANKS, ActivityKind, CurrentActivity, first_of
 from engine.core.activities.live import Live
@@ -19,6 +20,9 @@ from engine.core.records.records import copy_with
 from engine.core.records.values import pluralize
 from engine.core.scheduler.waiting import describe_stuck_slots
 from engine.core.state import Agent, Run, State, Supervisor, Task, timer_id
+
+_CANDIDATES = 20
+"""Tasks of a larger run that came first a moment ago and are compared again, instead of all of it."""
 
 
 class Activities:
@@ -37,6 +41,8 @@ class Activities:
         self._tasks = TaskActivities(state, live, now_ms, working=working)
         self._agents: dict[str, CurrentActivity] = {}
         self._runs: dict[str, CurrentActivity] = {}
+        self._ranked: dict[str, list[str]] = {}
+        """The ids of open tasks by run, in the order of what they did when they were ranked."""
         self._waiting: dict[str, list[Task]] | None = None
         self._team_obstacles: dict[str, CurrentActivity | None] = {}
 
@@ -46,6 +52,10 @@ class Activities:
         later._tasks = self._tasks.at(live, now_ms)
         later._waiting, later._team_obstacles = self._waiting, self._team_obstacles
         return later
+
+    def reuse(self, before: "Activities") -> None:
+        """Look at those tasks of a run alone that came first in a look a moment ago, at whatever state."""
+        self._ranked = before._ranked
 
     def of_task(self, task: Task) -> CurrentActivity:
         """Return what a task does; an ended one is idle."""
@@ -112,15 +122,26 @@ class Activities:
         state = self._state
         if not self._working or run.suspended:
             return self._tasks.of_task(state.tasks[run.root_id])
-        open_tasks = [task for task_id in run.tasks if (task := state.tasks[task_id]).kind != "group"]
-        tasks = [*unlike_tasks(state, open_tasks)]
+        # By the kinds alone: they are found faster than the words of a thousand tasks.
+        tasks = [*islice(self._open_ranked(run), _CANDIDATES)]
+        if not tasks:
+            open_tasks = [task for task_id in run.tasks if (task := state.tasks[task_id]).kind != "group"]
+            tasks = sorted(unlike_tasks(state, open_tasks), key=self._rank_of)
+            if len(tasks) > _CANDIDATES:
+                self._ranked[run.id] = [task.id for task in tasks]
         if not tasks:
             return self._tasks.of_task(state.tasks[run.root_id])
-        # By the kinds alone: they are found faster than the words of a thousand tasks.
-        task = min(tasks, key=lambda task: RANKS[self._tasks.kind_of(task)])
+        task = min(tasks[:_CANDIDATES], key=self._rank_of)
         activity, agent = self._tasks.of_one_of_many(task), state.agents.get(task.agent_id or "")
         name = task.title if agent is None else agent.name
         return copy_with(activity, words=with_name(name, activity.words))
+
+    def _open_ranked(self, run: Run) -> Iterator[Task]:
+        tasks = map(self._state.tasks.get, self._ranked.get(run.id, ()))
+        return (task for task in tasks if task is not None and task.ended_ms is None)
+
+    def _rank_of(self, task: Task) -> int:
+        return RANKS[self._tasks.kind_of(task)]
 
     def _find(self, agent: Agent) -> CurrentActivity:
         attempts = [*agent.running, *agent.parked]
