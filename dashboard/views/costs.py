@@ -50,7 +50,7 @@ def _rate_cell(row: CostRow) -> Cell:
 
 
 def _share_cell(row: CostRow) -> Cell:
-    text = f"{row.share:>4.0%}"
+    text = f"{percent(row.share):>4}"
     spans = (*meter(row.share, _BAR_WIDTH, tone="muted" if row.left else "busy"), Span(f" {text}"))
     return Cell(text.strip(), rank=row.share, spans=spans)
 

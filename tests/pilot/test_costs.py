@@ -9,7 +9,9 @@ from dashboard.views.costs import costs, describe_cost
 from dashboard.views.facts.run_page import run_lines
 from dashboard.views.measures.costs import GROUPINGS, cost_rows
 from dashboard.views.measures.digest import make_digest
+from dashboard.views.measures.usage import budget_spans
 from engine.core.commands import RemoveMember
+from engine.core.queries.money.recent import usd_per_min
 from engine.core.records.values import Usage
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import SupervisorOptions
@@ -70,9 +72,38 @@ def test_an_agent_that_has_left_is_listed_with_its_models() -> None:
 
     assert (first.name, first.left, second.name, second.left) == ("crawler", True, "critic", False)
     assert costs([first, second], by="agent").make(first.key)[0].text == "crawler (left)"
-    assert first.usd_per_min == Decimal("0.24")
+    assert first.usd_per_min == Decimal("7.2"), "of the ten seconds at least that a mean is taken over"
     assert "large" in text
-    assert "$1.20, $0.24 a minute" in text
+    assert "$1.20, $7.20 a minute" in text
+
+
+def test_a_minute_costs_the_mean_of_the_time_since_the_first_run_began() -> None:
+    state = spent().state
+    began_ms = state.runs["r1"].started_ms
+
+    rates = [usd_per_min(state, "model", "large", began_ms + seconds * 1_000) for seconds in (1, 60, 200)]
+    assert rates == [Decimal("7.2"), Decimal("1.2"), Decimal("0.36")]
+
+
+def test_tasks_that_cost_the_same_are_listed_in_the_order_of_their_numbers() -> None:
+    world = team_world(*(agent(f"writer{number}") for number in range(12)), mode="parallel", max_parallel=12)
+    submitted(world)
+    for number in range(12):
+        usage = Usage(tokens_in=1, cost_usd=Decimal("0.1"))
+        world.record(attempt(world, f"writer{number}"), "turn 1", what="model", input={"model": "m"}, usage=usage)
+    keys = [row.key for row in cost_rows(world.state, "task", world.now_ms)]
+
+    assert keys == sorted(keys, key=lambda key: int(key[1:]))
+
+
+def test_budgets_of_several_runs_are_one_sum() -> None:
+    world = team_world(agent("ada"), options=SupervisorOptions(run_limits=Limits(cost_usd=0.5)))
+    submitted(world)
+    submitted(world)
+    usage = Usage(cost_usd=Decimal("0.2"))
+    world.record(attempt(world, "ada"), "turn 1", what="model", input={"model": "m"}, usage=usage)
+
+    assert "".join(span.text for span in budget_spans(world.state, 0)) == "$0.20 of $1.00"
 
 
 @pytest.mark.anyio
@@ -93,7 +124,7 @@ def test_a_run_says_who_spent_it_also_after_its_end() -> None:
         run = world.state.runs.get("r1") or world.state.finished[-1]
         lines = run_lines(world.state, run.id, (), make_digest(world.state), width=80, now_ms=world.now_ms)
         text = ["".join(span.text for span in line.spans) for line in lines]
-        assert " spent by crawler $1.20 100% · critic $0.0002 0%" in text
+        assert " spent by crawler $1.20 99% · critic $0.0002 <1%" in text
         assert bool(world.state.runs) == is_open
         if is_open:
             world.succeed(attempt(world, "critic"))

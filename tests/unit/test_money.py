@@ -35,7 +35,7 @@ def test_a_sum_of_floats_is_written_in_few_digits_and_is_nearly_what_it_is(costs
     assert len(money(usage)) <= 8
     assert whole >= 1_000 or money(usage)[-5] == "." or "<" in money(usage)
     assert len(short_money(whole)) <= len("<$0.0001")
-    assert spent_text(whole, Decimal("2.50"), "cost_usd") == f"{text} of $2.5"
+    assert spent_text(whole, Decimal("2.50"), "cost_usd") == f"{short_money(whole)} of $2.50"
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def test_what_is_left_and_what_is_spent_is_said_and_what_is_near_its_end_stands_
     assert shown(world, run_id) == [
         ("in 1 min 00 s", ""),
         ("1,700 of 2,000 tokens, 85%", "warn"),
-        ("$0.1 of $0.5, 20%", ""),
+        ("$0.10 of $0.50, 20%", ""),
     ]
     assert shown(world, task_of(world, "ada").id) == [("in 1 min 00 s, inherited", "")]
     world.due(f"warn:{run_id}")

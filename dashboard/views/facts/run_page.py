@@ -13,7 +13,7 @@ from dashboard.views.measures.costs import weight
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.progress import share_of
 from dashboard.views.words.absent import absence
-from dashboard.views.words.amounts import clock, cost_text, duration, elapsed, pluralize, tokens
+from dashboard.views.words.amounts import clock, cost_text, duration, elapsed, percent, pluralize, tokens
 from dashboard.views.words.glyphs import task_mark
 from engine.core.queries.money.spending import name_of_spender
 from engine.core.queries.work.explain import Explanation
@@ -73,7 +73,7 @@ def _spender_lines(state: State, run: AnyRun, width: int) -> list[Line]:
     spans = [Span(" spent by ", "muted")]
     for number, (agent_id, usage) in enumerate(ordered):
         amount = f"{tokens(usage)} tokens" if usage.cost_usd is None else cost_text(usage)
-        share = f" {weight(usage) / whole:.0%}" if whole else ""
+        share = f" {percent(weight(usage) / whole)}" if whole else ""
         name = name_of_spender(state, agent_id) or agent_id
         parts = [Span(" · " if number else "", "faint"), Span(f"{name} "), Span(amount, "strong"), Span(share, "muted")]
         more = f" · {len(ordered) - number} more"

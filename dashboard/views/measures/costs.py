@@ -3,6 +3,7 @@
 The rows of one grouping add up to the whole cost of the team: what belongs to no model, tool or task is a row too.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from decimal import Decimal
@@ -64,7 +65,12 @@ def cost_rows(state: State, by: By, now_ms: int) -> list[CostRow]:
         for key, (name, usage, left) in groups.items()
         if usage is not None and is_known(usage)
     ]
-    return sorted(rows, key=lambda row: (-(row.usage.cost_usd or 0), -tokens_of(row.usage), row.name))
+    return sorted(rows, key=lambda row: (-(row.usage.cost_usd or 0), -tokens_of(row.usage), _natural_order(row.name)))
+
+
+def _natural_order(name: str) -> list[str | int]:
+    """Return a sort key by which `t4` comes before `t37`."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
 
 
 def parts_of_row(state: State, by: By, key: str) -> list[tuple[str, Usage]]:

@@ -109,7 +109,8 @@ def _share_cell(row: MetricRow) -> Cell:
     if not row.figures.time_ms:
         return EMPTY
     share = row.figures.time_ms / row.whole_ms if row.whole_ms else 0.0
-    return Cell(f"{share:.0%}", spans=(*meter(share, _SHARE_WIDTH), Span(f"{share:>5.0%}", "muted")))
+    text = percent(share)
+    return Cell(text, spans=(*meter(share, _SHARE_WIDTH), Span(f"{text:>5}", "muted")))
 
 
 def _by_ok(figures: MemberFigures) -> float:

@@ -83,9 +83,10 @@ def amount(number: Decimal, kind: str) -> str:
 
 
 def spent_text(spent: Decimal, limit: Decimal, kind: str) -> str:
-    """The spent part of a budget, such as `800 of 1,200 tokens` or `$0.31 of $2`."""
-    text = amount(spent, kind) if kind == "cost_usd" else f"{spent.normalize():,f}"
-    return f"{text} of {amount(limit, kind)}"
+    """The spent part of a budget, such as `800 of 1,200 tokens` or `$0.31 of $2.00`."""
+    if kind == "cost_usd":
+        return f"{short_money(spent)} of {short_money(limit)}"
+    return f"{spent.normalize():,f} of {amount(limit, kind)}"
 
 
 def unit(kind: str) -> str:
@@ -166,9 +167,11 @@ def file_stamp(at_ms: int) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share from 0 to 1 as whole percent; 100% only if it is complete."""
+    """A share from 0 to 1 as whole percent; 100% only if it is complete, 0% only of nothing."""
     if share is None:
         return UNKNOWN
+    if 0 < share < 0.005:
+        return "<1%"
     return f"{min(share, 0.99) if share < 1 else share:.0%}"
 
 

@@ -14,6 +14,8 @@ from engine.core.state import COARSE_SLOTS, DURATION_KEYS, MAX_SLOTS, SLOT_MS, S
 
 Scope: TypeAlias = Literal["agent", "capability", "category", "model", "supervisor"]
 _ERROR = "error "
+_MIN_SPAN_MS = 10_000
+"""Shortest span that a mean of a minute is taken over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +23,7 @@ class RecentFigures:
     """Figures of work that ended in a span of time; for a model: of its calls."""
 
     span_s: int
-    """Length of the span, in seconds."""
+    """Length of the span, in seconds: for a team that is younger, since its first run; at least 10."""
     tasks: int
     """Attempts that ended: done, failed and cancelled."""
     done: int
@@ -60,12 +62,20 @@ def recent_of(state: State, scope: Scope, key: str, now_ms: int) -> Recent:
 
     A supervisor's include all teams below it, and agents that have left. Everything is 0 or NaN if the key is unknown.
     """
-    return _figures(list(_windows_of(state, scope, key)), now_ms)
+    return _figures(list(_windows_of(state, scope, key)), state, now_ms)
 
 
 def usd_per_min(state: State, scope: Scope, key: str, now_ms: int) -> Decimal:
     """Return the mean cost of a minute in the last five, in USD: as `recent_of` does, but faster."""
-    return cost_since(_windows_of(state, scope, key), now_ms // SLOT_MS - MAX_SLOTS + 1, is_fine=True) / 5
+    cost_usd = cost_since(_windows_of(state, scope, key), now_ms // SLOT_MS - MAX_SLOTS + 1, is_fine=True)
+    return cost_usd * 60 / _covered_s(state, now_ms, 300)
+
+
+def _covered_s(state: State, now_ms: int, span_s: int) -> int:
+    """Return how much of a span there were runs to spend in, in seconds."""
+    starts_ms = [run.started_ms for run in state.runs.values()] + [run.started_ms for run in state.finished]
+    began_ms = min(starts_ms, default=now_ms)
+    return min(span_s, max(_MIN_SPAN_MS, now_ms - began_ms) // 1_000)
 
 
 def cost_since(windows: Iterable[Window], slot: int, *, is_fine: bool) -> Decimal:
@@ -151,10 +161,12 @@ def _stems_of(state: State, agent_id: str) -> set[str]:
     return {*map(phrase_key, labels), *map(category_stem, labels)}
 
 
-def _figures(windows: list[Window], now_ms: int) -> Recent:
+def _figures(windows: list[Window], state: State, now_ms: int) -> Recent:
     newest = now_ms // SLOT_MS
     fine, coarse = _sum(windows, newest, is_fine=True), _sum(windows, newest, is_fine=False)
-    return Recent(_figures_of(fine, 300), _figures_of(coarse, 3_600))
+    return Recent(
+        _figures_of(fine, _covered_s(state, now_ms, 300)), _figures_of(coarse, _covered_s(state, now_ms, 3_600))
+    )
 
 
 def _sum(windows: Iterable[Window], newest: int, *, is_fine: bool) -> dict[str, int]:

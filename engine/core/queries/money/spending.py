@@ -4,7 +4,8 @@ The rows add up to `State.usage` exactly. What an agent spent on neither a model
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from engine.core.queries.money.budget import Budget, Subject, budgets
 from engine.core.records.values import NO_USAGE, Usage
@@ -96,11 +97,18 @@ def _rows_of(agent_id: str, name: str, total: Usage, spending: Spending | None, 
 
 
 def cost_budget(state: State) -> Budget | None:
-    """Return the budget in USD of the team, the one that is spent most; without one, that of its only open run."""
+    """Return the budget in USD of the team, the one that is spent most; without one, those of open runs together."""
     found = _cost_budgets(state, state.roots)
-    if not found and len(state.runs) == 1:
-        found = _cost_budgets(state, [*state.runs.values()])
-    return max(found, key=lambda budget: budget.share, default=None)
+    if found:
+        return max(found, key=lambda budget: budget.share)
+    of_runs = _cost_budgets(state, state.runs.values())
+    if not of_runs:
+        return None
+    worst = max(of_runs, key=lambda budget: budget.share)
+    zero = Decimal(0)
+    return replace(
+        worst, spent=sum([run.spent for run in of_runs], zero), limit=sum([run.limit for run in of_runs], zero)
+    )
 
 
 def cost_budget_of(state: State, subject: Subject) -> Budget | None:
