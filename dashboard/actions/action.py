@@ -15,6 +15,7 @@ from dashboard.views.changes.targets import Find, Target, agent_behind, find_tar
 from dashboard.views.words.amounts import pluralize
 from engine.core.errors import Refused
 from engine.core.queries.targets import find_agent, find_any, find_supervisor, shortest_targets
+from engine.core.queries.team.tree import agents_of
 from engine.core.state import State, SwapMode
 
 if TYPE_CHECKING:
@@ -133,7 +134,9 @@ def require_agent(screen: ActionScreen, name: str | None) -> str | None:
     target = require_target(screen, name, find_agent)
     agent_id = agent_behind(screen.state, target)
     if target is not None and agent_id is None:
-        screen.deck.messages.warn(f"{target.label} has no agent to swap")
+        names = [agent.name for agent in agents_of(screen.state, target.id)] if target.kind == "supervisor" else []
+        hint = f"has no lead; name one of its agents: {', '.join(names[:3])}" if names else "has no agent to swap"
+        screen.deck.messages.warn(f"{target.label} {hint}")
     return agent_id
 
 

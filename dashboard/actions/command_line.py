@@ -2,10 +2,12 @@
 
 import shlex
 from collections.abc import Collection, Sequence
+from difflib import get_close_matches
 
 from dashboard.actions import WORDS
 from dashboard.actions.action import FLAGS, OPTIONS, Action, CommandLine
 from dashboard.actions.team import REQUEST_OPTIONS
+from engine.core.errors import did_you_mean
 from engine.core.state import State
 
 _ALIASES = {"new": "run", "q": "quit", "net": "network", "rm": "remove", "?": "help"}
@@ -19,14 +21,16 @@ def parse_line(line: str) -> tuple[Action, CommandLine]:
     """Return what a line means.
 
     Raises:
-        InvalidCommandLine: If it begins with no known word, its quotes do not close, or an option is not known here.
+        InvalidCommandLine: If it begins with no known word, its quotes do not close, or what follows is not known.
     """
     head, _, rest = line.strip().partition(" ")
     name = _ALIASES.get(head, head)
     if name not in WORDS:
         fitting = [word for word in WORDS if word.startswith(name)] if name else []
         if len(fitting) != 1:
-            raise InvalidCommandLine(f"no command {head!r}; there are {', '.join(WORDS)}")
+            raise InvalidCommandLine(
+                f"no command {head!r}; {did_you_mean(get_close_matches(name, WORDS), '? lists them')}"
+            )
         name = fitting[0]
     action, rest = WORDS[name], rest.strip()
     if action.verbatim:
@@ -38,6 +42,8 @@ def parse_line(line: str) -> tuple[Action, CommandLine]:
     command_line = _split_options(words)
     if action.options is not None:
         _check_options(name, command_line, action.options)
+    if command_line.words and not action.arguments:
+        raise InvalidCommandLine(f"{name} stands alone; {' '.join(command_line.words)!r} means nothing after it")
     return action, command_line
 
 

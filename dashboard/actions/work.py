@@ -16,6 +16,7 @@ from dashboard.actions.action import (
     show_dialog,
 )
 from dashboard.actions.bulk import ask_line_for_marked, confirm_bulk
+from dashboard.views.answers import WITH_OUTPUT
 from dashboard.views.changes.bulk import plan_retry
 from dashboard.views.changes.targets import Target
 from dashboard.views.drawing.rows import Cell, labelled_cell
@@ -190,7 +191,11 @@ def _answer(screen: ActionScreen, line: CommandLine) -> None:
     if escalation is None:
         screen.deck.messages.warn("no question waits for an answer here; 8 shows those there are")
         return
-    _ask_for_answer(screen, [escalation.id], line.word(1), line.option("output") or "")
+    option, output = line.word(1), line.option("output")
+    if option in escalation.options and (output is not None or (escalation.kind, option) not in WITH_OUTPUT):
+        screen.deck.commands.send(Answer(escalation=escalation.id, answer=option, output=output))
+    else:
+        _ask_for_answer(screen, [escalation.id], option, output or "")
 
 
 def _ask_for_answer(screen: ActionScreen, ids: Sequence[str], option: str | None = None, output: str = "") -> None:

@@ -148,7 +148,7 @@ def inbox(ctx: click.Context, row_filter: Filter) -> None:
     others = [_trouble_item(state, key, need_row(state, key, now_ms, counts)) for key in troubles]
     emit(ctx, "inbox", {**look.body(items), "others": others}, make_lines)
     if others:
-        texts = [f"{item['of']} {item['problem']} ({item['command']})" for item in others]
+        texts = [describe_trouble(item) for item in others]
         say(f"other problems: {', '.join(texts)}")
 
 
@@ -163,6 +163,12 @@ def _last_words(state: State, live: Mapping[str, str], reader: Reader) -> dict[s
         bodies = reader.bodies({ref.seq for ref in texts.missing})
         for ref in texts.missing:
             texts.add(ref, bodies.get(ref.seq))
+
+
+def describe_trouble(item: dict[str, str]) -> str:
+    """Return a problem with the command that helps, after whose it is, unless it begins with that name."""
+    is_named = item["problem"].startswith(f"{item['of'].rpartition('/')[2]} ")
+    return f"{'' if is_named else item['of'] + ' '}{item['problem']} ({item['command']})"
 
 
 def _call_item(escalation: Escalation) -> dict[str, object]:

@@ -80,6 +80,7 @@ MIN_QUESTION_WIDTH = 56
 """Minimum characters of a question before optional columns are shown."""
 _QUESTION_WIDTH, _MAX_QUESTION_WIDTH = 30, 160
 _NO_DEFAULT = "waits for you"
+_RUN_IS_PAUSED = "its run is paused"
 _MAX_DEFAULT_WIDTH = 26
 _HELP_WIDTH = len("h swap · ctrl+d stop")
 COLUMNS: tuple[Column[NeedRow, Any], ...] = (
@@ -170,7 +171,7 @@ def need_row(state: State, key: str, now_ms: int, counts: Digest | None = None, 
             Cell(_ABOUT.get(escalation.kind, escalation.kind), "attention"),
             key,
             asker_name(state, escalation),
-            question_text(escalation),
+            question_text(escalation) + (f" ({_RUN_IS_PAUSED})" if _is_run_paused(state, escalation) else ""),
             Cell(default_text(escalation, now_ms), "draining" if escalation.due_ms is not None else "muted"),
             escalation.asked_ms,
             now_ms,
@@ -195,6 +196,11 @@ def need_row(state: State, key: str, now_ms: int, counts: Digest | None = None, 
         return NeedRow(Cell("settled", "muted"))
     text = f"{task.title} has failed: {without_title(task.error or 'no message', task.title)}"
     return problem("a task", asker_of_task(state, task), text, "<retry:r> retry", task.ended_ms)
+
+
+def _is_run_paused(state: State, escalation: Escalation) -> bool:
+    run = state.runs.get(escalation.run_id or "")
+    return run is not None and run.paused
 
 
 def question_text(escalation: Escalation) -> str:
@@ -362,6 +368,8 @@ def question_lines(state: State, escalation: Escalation, now_ms: int, said: str 
     if said:
         lines.append(labelled_cell("it said", said))
     lines.append(labelled_cell("holds back", _REACH_WORDS[reach_of(state, escalation.id)]))
+    if _is_run_paused(state, escalation):
+        lines.append(labelled_cell("besides", f"{_RUN_IS_PAUSED}, and goes on once it is resumed", "warn"))
     task = state.tasks.get(escalation.subject)
     if task is not None:
         facts = {fact.label: fact for fact in past_facts(state, task, now_ms=now_ms)}

@@ -120,7 +120,9 @@ class UnknownTarget(Refused):
     """A command named something that does not exist."""
 
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
-        super().__init__(f"there is no {name!r} here; {did_you_mean(near, 'list agents with: quarterdeck agents')}")
+        super().__init__(
+            f"there is no {name!r} here; {did_you_mean(near, 'list them with: quarterdeck agents, runs, tasks')}"
+        )
 
 
 class UnknownWork(Refused):

@@ -178,6 +178,12 @@ async def test_an_agent_at_work_is_stopped_or_removed_and_its_work_is_offered_fi
         assert hand.app.orders[1:] == [RemoveMember(target=f"@{busy.id}", mode="drain")]
 
 
+async def test_a_supervisor_without_a_lead_says_which_of_its_agents_can_be_swapped(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("ctrl+p", *"chief", "enter", "h")
+        assert hand.said.startswith("supervisor chief has no lead; name one of its agents: ")
+
+
 async def test_cancel_means_the_work_of_an_agent_and_never_its_removal(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         agents = hand.work.state.agents.values()

@@ -111,8 +111,11 @@ async def test_actions_in_the_inbox_are_for_what_a_question_is_about(tmp_path: P
 
 async def test_a_line_answers_by_the_id_of_the_question(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
-        await hand.press("colon", *"answer e1 retry", "enter", "enter")
+        await hand.press("colon", *"answer e1 retry", "enter")
         assert hand.ordered == Answer(escalation="e1", answer="retry")
+        await hand.press("colon", *"answer e1 maybe", "enter")
+        assert "'maybe' is not an answer to it; choose one of retry" in hand.problem
+        await hand.press("escape")
         await hand.press("colon", *"answer e9 retry", "enter")
         assert hand.said.startswith("no question waits for an answer here")
 

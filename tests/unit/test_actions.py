@@ -4,8 +4,10 @@ import ast
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from dashboard.actions import ACTIONS, BY_NAME, WORDS
-from dashboard.actions.command_line import hint
+from dashboard.actions.command_line import InvalidCommandLine, hint, parse_line
 from dashboard.actions.help import help_lines
 from dashboard.actions.team import _describe_stopped
 from dashboard.deck.places import keys, pages, places, screen_class_of, tabs
@@ -116,3 +118,18 @@ def test_what_a_cancellation_stops_is_counted_without_tasks_that_were_skipped() 
         _describe_stopped("r1", State(runs={"r1": run}))[0]
         == "1 attempt stops at the next step; 1 of 5 tasks has not ended"
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("costs foo", "costs stands alone; 'foo' means nothing after it"),
+        ("pauze r1", "no command 'pauze'; did you mean pause"),
+        ("xyzzy", "no command 'xyzzy'; ? lists them"),
+    ],
+)
+def test_a_line_that_means_nothing_is_refused_in_a_few_words(line: str, said: str) -> None:
+    with pytest.raises(InvalidCommandLine) as refusal:
+        parse_line(line)
+
+    assert str(refusal.value).startswith(said)

@@ -137,6 +137,8 @@ def test_what_has_ended_is_not_cancelled() -> None:
     world.succeed(attempt(world, "bob"))
     assert "ended already (done)" in refused(world, Cancel(target=run_id))
     assert "no open run or task" in refused(world, Cancel(target="r77"))
+    assert "no open run or task" in refused(world, Pause(target="r77"))
+    assert refused(world, Cancel(target="adda")) == "there is no 'adda' here; did you mean ada?"
 
 
 def test_a_run_is_cancelled_once() -> None:

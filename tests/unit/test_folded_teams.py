@@ -84,7 +84,7 @@ def test_the_row_of_a_folded_team_says_what_is_most_urgent_before_it_shows_how_m
     chief = state.roots[0]
 
     assert counts.kinds_of(chief.id) == {"person": 3, "working": 1}
-    assert urgent_words(counts.kinds_of(chief.id), 40) == ("⚑ 3 wait for you", "attention")
+    assert urgent_words(counts.kinds_of(chief.id), 40) == ("⚑ 3 agents wait for you", "attention")
     listing = network(state, counts, {}, now_ms=0, folding=Folding(9, teams={chief.id}), measures=Measures(76))
     assert list(listing.keys) == [chief.id]
     now = listing.cells(0)[[column.title for column in listing.columns].index("NOW")]
@@ -94,8 +94,8 @@ def test_the_row_of_a_folded_team_says_what_is_most_urgent_before_it_shows_how_m
 def test_as_many_urgent_states_are_said_as_there_is_room_for() -> None:
     kinds: Counter[ActivityKind] = Counter({"person": 1, "silent": 2, "idle": 5})
 
-    assert urgent_words(kinds, 40) == ("⚑ 1 waits for you, ⋯ 2 silent", "attention")
-    assert urgent_words(kinds, 21) == ("⚑ 1 waits for you ⋯ 2", "attention")
+    assert urgent_words(kinds, 40) == ("⚑ 1 agent waits for you, ⋯ 2 silent", "attention")
+    assert urgent_words(kinds, 27) == ("⚑ 1 agent waits for you ⋯ 2", "attention")
     assert urgent_words(kinds, 16) == ("⚑ 1 ⋯ 2", "attention")
     assert urgent_words(Counter({"idle": 5}), 40) is None
 
@@ -128,5 +128,5 @@ def test_a_paused_supervisor_still_shows_who_waits_for_a_person_and_who_is_pausi
     world.say(
         PersonAsked(task_id=task_id, attempt=number, generation=1, key="ask", kind="ask", question="may I?", options=[])
     )
-    assert shown() == ("asks", "⚑ 1 waits for you, ◐ 1 pausing, supervisor chief is paused")
+    assert shown() == ("asks", "⚑ 1 agent waits for you, ◐ 1 pausing, supervisor chief is paused")
     assert supervisor_mark(chief, make_digest(world.state, working=False)).word == "paused"

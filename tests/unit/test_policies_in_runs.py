@@ -213,7 +213,8 @@ def test_a_question_is_withdrawn_when_its_task_is_cancelled() -> None:
 
     assert not world.state.escalations
     assert f"escalation:{question}" not in world.state.timers
-    assert "no question" in refused(world, Answer(escalation=question, answer="retry"))
+    reason = refused(world, Answer(escalation=question, answer="retry"))
+    assert reason == f"no question {question!r} waits any more: it was answered or withdrawn; there are: none"
 
 
 def test_a_refused_answer_names_a_few_of_many_questions() -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from dashboard.cli.work import describe_trouble
 from dashboard.views.answers import WITH_OUTPUT, meaning_of
 from dashboard.views.changes.members import assignable_agents, possible_parents
 from dashboard.views.changes.outcomes import UNDO_HINT, can_be_undone, describe_outcome, rehearse
@@ -14,6 +15,7 @@ from dashboard.views.inbox import inbox, question_lines
 from dashboard.views.measures.digest import make_digest
 from dashboard.views.words.field_names import FIELDS
 from dashboard.views.words.keyed import fill_keys
+from engine.core.activities import Activities
 from engine.core.commands import (
     Cancel,
     Pause,
@@ -199,6 +201,11 @@ def test_a_question_of_a_paused_run_says_how_long_it_waits_afterwards() -> None:
     listing = inbox(world.state, now_ms=world.now_ms + 3_600_000)
 
     assert listing.cells(0)[3].text == "skip, 40 s after its run is resumed"
+    assert listing.cells(0)[2].text.endswith(" (its run is paused)")
+    (question,) = world.state.escalations.values()
+    assert any("its run is paused" in cell.text for cell in question_lines(world.state, question, world.now_ms))
+    activity = Activities(world.state, {}, world.now_ms).of_run(world.state.runs[run_id])
+    assert (activity.kind, activity.words.startswith("paused, ada: ")) == ("person", True)
 
 
 def test_a_task_that_failed_is_named_once_in_its_row() -> None:
@@ -285,3 +292,11 @@ def test_an_agent_under_a_paused_supervisor_says_who_is_paused() -> None:
     state = world.state
 
     assert now_of_agent(member(world, "ada"), make_digest(state), world.now_ms).text == "supervisor books is paused"
+
+
+def test_a_problem_in_a_shell_names_whose_it_is_once() -> None:
+    failed = {"of": "chief/ada", "problem": "ada has failed: no paper", "command": "quarterdeck retry t3"}
+    stuck = {"of": "ada", "problem": "is stuck: silent", "command": "quarterdeck cancel @a1"}
+
+    assert describe_trouble(failed) == "ada has failed: no paper (quarterdeck retry t3)"
+    assert describe_trouble(stuck) == "ada is stuck: silent (quarterdeck cancel @a1)"

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from dashboard.views.drawing.lines import Line, cell_width
+from dashboard.views.facts.run import run_facts
 from dashboard.views.facts.run_page import run_lines
 from dashboard.views.facts.run_work import at_work_lines, take_census, waiting_lines
 from dashboard.views.measures.digest import make_digest
@@ -14,6 +15,7 @@ from dashboard.views.tasks import tasks
 from engine.core.commands import Cancel
 from engine.core.entities.work import Run
 from engine.core.signals import PersonAsked
+from engine.core.specs.spec import Skip
 from engine.core.state import State
 from tests.pilot.scene import NOW_MS, audit
 from tests.pilot.trouble import trouble
@@ -182,3 +184,13 @@ def test_an_output_of_several_lines_is_one_line_in_the_table() -> None:
     assert "# Report all is well" in [
         cell.text for cell in runs(world.state, make_digest(world.state), now_ms=world.now_ms).make("r1")
     ]
+
+
+def test_what_was_skipped_is_counted_beside_what_failed() -> None:
+    world = team_world(agent("ada", on_failure=[Skip()]), agent("bob"), mode="parallel")
+    run = world.state.runs[submitted(world)]
+    world.fail(attempt(world, "ada"))
+
+    facts = run_facts(world.state, run, make_digest(world.state), now_ms=world.now_ms)
+
+    assert [fact.text for fact in facts if fact.label in ("failed", "skipped or cancelled")] == ["0", "1"]

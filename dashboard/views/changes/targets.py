@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dashboard.views.words.amounts import pluralize
-from engine.core.errors import AmbiguousName, Refused, UnknownTarget
+from engine.core.errors import AmbiguousName, Refused, UnknownTarget, UnknownWork
 from engine.core.queries.targets import find_any, id_target
 from engine.core.queries.team.tree import lineage_of
 from engine.core.queries.work.reach import work_of
@@ -71,7 +71,7 @@ def find_target(state: State, word: str, find: Find = find_any) -> Target:
     except Refused as refused:
         try:
             entity = find_any(state, word)
-        except UnknownTarget:
+        except (UnknownTarget, UnknownWork):
             raise refused from None
     target = target_of(state, entity.id)
     assert target is not None

@@ -45,6 +45,9 @@ def _figures(state: State, run: AnyRun, now_ms: int, working: bool) -> Iterator[
     else:
         yield Fact("done", f"{run.done:,}/{run.tasks:,}", "strong", "figures")
     yield Fact("failed", count(run.failed), "warn" if run.failed else "muted", "figures", rank=1)
+    ended_count = run.ended if isinstance(run, Run) else run.tasks
+    if (left_out := ended_count - run.done - run.failed) > 0:
+        yield Fact("skipped or cancelled", count(left_out), "warn", "figures", rank=1)
     if is_known(run.usage):
         yield Fact("cost", cost_text(run.usage), "strong", "figures", rank=2)
         yield Fact("spent", describe_usage(run.usage), group="spent")

@@ -25,7 +25,7 @@ MAX_PLAN_NODES = 6
 _MAX_STATE_WIDTH = 8
 """Cells for the number of busy agents in a column."""
 _URGENT: dict[ActivityKind, str] = {
-    "person": "wait for you",
+    "person": "agents wait for you",
     "doubt": "in doubt",
     "stuck": "stuck",
     "error": "in error",
@@ -162,14 +162,17 @@ def now_of_supervisor(state: State, supervisor: Supervisor, counts: Digest) -> C
 
 
 def urgent_words(kinds: Counter[ActivityKind], width: int = 1_000) -> tuple[str, str] | None:
-    """Return the urgent states of agents, such as `⚑ 3 wait for you, ! 1 stuck`, and the tone of the first.
+    """Return the urgent states of agents, such as `⚑ 3 agents wait for you, ! 1 stuck`, and the tone of the first.
 
-    In a small width it is `⚑ 3 wait for you ! 1`, or `⚑ 3 ! 1`.
+    In a small width it is `⚑ 3 agents wait for you ! 1`, or `⚑ 3 ! 1`.
     """
     urgent = [(ACTIVITY[kind], kinds[kind], words) for kind, words in _URGENT.items() if kinds[kind]]
     if not urgent:
         return None
-    whole = [f"{mark.glyph} {number:,} {words}".replace(" 1 wait ", " 1 waits ") for mark, number, words in urgent]
+    whole = [
+        f"{mark.glyph} {number:,} {words}".replace(" 1 agents wait ", " 1 agent waits ")
+        for mark, number, words in urgent
+    ]
     brief = [f"{mark.glyph} {number:,}" for mark, number, _ in urgent]
     forms = (", ".join(whole), " ".join([whole[0], *brief[1:]]), " ".join(brief))
     return next((form for form in forms if len(form) <= width), forms[-1]), urgent[0][0].tone

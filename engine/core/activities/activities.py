@@ -134,7 +134,8 @@ class Activities:
         task = min(tasks[:_CANDIDATES], key=self._rank_of)
         activity, agent = self._tasks.of_one_of_many(task), state.agents.get(task.agent_id or "")
         name = task.title if agent is None else agent.name
-        return copy_with(activity, words=with_name(name, activity.words))
+        prefix = "paused, " if run.paused and activity.kind != "paused" else ""
+        return copy_with(activity, words=one_line(prefix + with_name(name, activity.words)))
 
     def _open_ranked(self, run: Run) -> Iterator[Task]:
         tasks = map(self._state.tasks.get, self._ranked.get(run.id, ()))

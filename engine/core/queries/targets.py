@@ -4,6 +4,7 @@
 exists; a word that is the name of one object and the id of another is refused.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -26,6 +27,7 @@ from engine.core.state import Agent, Run, RunSummary, State, Supervisor, Task
 Member: TypeAlias = Agent | Supervisor
 Work: TypeAlias = Run | Task | RunSummary
 Id = TypeVar("Id", str, str | None)
+_WORK_ID = re.compile(r"@?[rt]\d+")
 
 
 def id_target(an_id: str) -> str:
@@ -105,7 +107,7 @@ def find_any(state: State, target: str, *, under: Supervisor | None = None) -> M
     """Return the member, the run or the task that `target` names; with `under`, only its own are members.
 
     Raises:
-        UnknownTarget: If it names nothing.
+        UnknownTarget: If it names nothing; UnknownWork for the id of a run or a task.
         AmbiguousName: If `target` may mean several objects.
     """
     work = _work(state, id_in(target))
@@ -113,6 +115,8 @@ def find_any(state: State, target: str, *, under: Supervisor | None = None) -> M
     only_candidate = _single_candidate(state, target, candidates, Agent, Supervisor, Run, Task, RunSummary)
     if only_candidate is not None:
         return only_candidate
+    if _WORK_ID.fullmatch(target):
+        raise UnknownWork(target)
     raise UnknownTarget(target, _similar_names(target, (member.name for member in _members(state))))
 
 

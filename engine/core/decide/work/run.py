@@ -11,7 +11,7 @@ from engine.core.decide.work.attempts import stop
 from engine.core.decide.work.graphs import plan_group
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Decided, Mint
-from engine.core.errors import Refused, UnknownTarget, UnknownWork
+from engine.core.errors import Refused, UnknownWork
 from engine.core.events import (
     CancelRequested,
     Event,
@@ -109,10 +109,7 @@ def abort(state: State, command: Abort, ctx: DecisionContext) -> Decided:
 
 
 def _find_stoppable(state: State, target: str) -> Run | Task | Agent:
-    try:
-        work = find_any(state, target)
-    except UnknownTarget:
-        raise UnknownWork(target) from None
+    work = find_any(state, target)
     if isinstance(work, Supervisor):
         raise Refused(f"{work.name} is a supervisor; name one of its runs, a task or an agent")
     if isinstance(work, RunSummary):

@@ -22,7 +22,10 @@ def find_question(state: State, target: str) -> Escalation:
         raise Refused(f"{len(questions)} questions about {an_id} wait; say which: {ids}")
     if questions:
         return questions[0]
-    raise Refused(f"no question {target!r} waits for an answer; there are: {_list_ids([*state.escalations])}")
+    number = an_id.removeprefix("e")
+    is_settled = number.isdecimal() and 0 < int(number[:18]) <= state.minted.get("e", 0)
+    waits = "waits any more: it was answered or withdrawn" if is_settled else "waits for an answer"
+    raise Refused(f"no question {target!r} {waits}; there are: {_list_ids([*state.escalations])}")
 
 
 def _list_ids(ids: list[str]) -> str:
