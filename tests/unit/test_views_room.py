@@ -21,6 +21,7 @@ from engine.core.commands import (
     Pause,
     Reassign,
     RegisterSpec,
+    Resume,
     SetPriority,
     SupervisorSpec,
     SwapAgent,
@@ -292,6 +293,9 @@ def test_an_agent_under_a_paused_supervisor_says_who_is_paused() -> None:
     state = world.state
 
     assert now_of_agent(member(world, "ada"), make_digest(state), world.now_ms).text == "supervisor books is paused"
+    world.order(Resume(target="books"))
+    world.order(Pause(target="ada"))
+    assert now_of_agent(member(world, "ada"), make_digest(state), world.now_ms + 9_000).text == "paused  9 s"
 
 
 def test_a_problem_in_a_shell_names_whose_it_is_once() -> None:

@@ -6,6 +6,7 @@ from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import elapsed, remaining
 from dashboard.views.words.glyphs import ACTIVITY
 from engine.core.activities import ActivityKind, CurrentActivity
+from engine.core.records.records import copy_with
 from engine.core.state import Agent, Task
 
 _TIMELESS: frozenset[ActivityKind] = frozenset({"suspended", "away", "error", "silent", "stopped", "idle"})
@@ -25,7 +26,10 @@ def now_of_agent(
     agent: Agent, counts: Digest, now_ms: int, *, width: int | None = None, beside_state: bool = False
 ) -> Cell:
     """Return what an agent does at the moment; arguments as in `now_cell`."""
-    return now_cell(counts.activities.of_agent(agent), now_ms, width=width, beside_state=beside_state)
+    activity = counts.activities.of_agent(agent)
+    own_words = activity.words.removeprefix(f"{agent.name} is ")  # its row says already who it is
+    activity = copy_with(activity, words=own_words) if own_words != activity.words else activity
+    return now_cell(activity, now_ms, width=width, beside_state=beside_state)
 
 
 def now_of_task(task: Task, counts: Digest, now_ms: int, *, beside_state: bool = False) -> Cell:
