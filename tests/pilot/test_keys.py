@@ -239,7 +239,7 @@ async def test_sorting_goes_through_the_orders(tmp_path: Path) -> None:
 
 async def test_a_click_on_a_heading_sorts_every_table_also_one_that_knows_no_orders(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
-        for place, title in (("0", "AGENT"), ("5", "TASK"), ("7", "REQUEST"), ("8", "OF"), (":audit\r", "COMMAND")):
+        for place, title in (("0", "AGENT"), ("5", "TASK"), ("7", "REQUEST"), ("8", "FROM"), (":audit\r", "COMMAND")):
             await hand.press(*("colon" if key == ":" else "enter" if key == "\r" else key for key in place))
             await hand.pilot.click("#body", offset=(hand.line(0).index(title) + 1, 0))
             await hand.press()

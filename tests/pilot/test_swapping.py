@@ -35,7 +35,7 @@ async def test_a_swap_says_of_each_mode_what_becomes_of_the_work(tmp_path: Path)
         hand.table.select(next(one.id for one in hand.work.state.agents.values() if one.name == "reader"))
         await hand.press("h")
         said = hand.told("mode")
-        assert "(•) drain     5 attempts end on g1; the 8 tasks that wait go to g2" in said
+        assert "(•) drain     5 attempts end on g1; what waits goes to g2" in said
         assert "( ) migrate   5 attempts go on with g2 at their next step; their 5 finished steps are kept" in said
         assert "( ) abort     5 attempts start again on g2; 5 finished steps are thrown away" in said
 

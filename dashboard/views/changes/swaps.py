@@ -72,14 +72,14 @@ def mode_lines(state: State, agent_ids: Sequence[str], *, is_rollback: bool = Fa
         ]
         for mode in MODES
     }
-    waiting = _count_waiting(state, agent_ids)
+    waits = _is_waited_for(state, agent_ids)
     to = _new_generation(state, agent_ids)
-    rest = f"the {pluralize(waiting, 'task')} that wait go to {to}" if waiting > 1 else f"what waits goes to {to}"
+    rest = f"what waits goes to {to}"
     if not attempts_by_mode[MODES[0]]:
-        text = f"nothing is under way; {rest if waiting else f'the next task goes to {to}'}"
+        text = f"nothing is under way; {rest if waits else f'the next task goes to {to}'}"
         same = f"the same as {MODES[0]}, because nothing is under way"
         return [(MODES[0], text), *((mode, same) for mode in MODES[1:])]
-    what_comes = f"; {rest}" if waiting else f"; what comes goes to {to}"
+    what_comes = f"; {rest}" if waits else f"; what comes goes to {to}"
     return [
         (mode, _describe_attempts(attempts, to) + what_comes * (mode == MODES[0]))
         for mode, attempts in attempts_by_mode.items()
@@ -118,11 +118,10 @@ def refusal_of(state: State, agent_ids: Sequence[str], mode: str) -> str:
     return next((reason for preview in preview_swaps(state, agent_ids, mode) for reason in preview.refusals), "")
 
 
-def _count_waiting(state: State, agent_ids: Sequence[str]) -> int:
-    """Count the tasks that are ready for any of these agents, each task once."""
+def _is_waited_for(state: State, agent_ids: Sequence[str]) -> bool:
+    """Return whether tasks are ready in a queue that one of these agents serves, alone or with others."""
     queues = {key for agent_id in agent_ids if agent_id in state.agents for key in state.agents[agent_id].queues}
-    matching_queues = (state.queues[key] for key in queues if key in state.queues and not key.startswith("back:"))
-    return sum(queue.ready for queue in matching_queues)
+    return any(state.queues[key].ready for key in queues if key in state.queues and not key.startswith("back:"))
 
 
 def _label(place: int) -> str:
