@@ -214,7 +214,7 @@ async def test_tab_completes_a_command_and_a_wrong_one_is_one_line(tmp_path: Pat
         await hand.press("colon", *"age", "tab", "enter")
         assert hand.place == "agents"
         await hand.press("colon", *"fly", "enter")
-        assert hand.said.startswith("no command 'fly'; there are swap, rollback")
+        assert hand.said == "no command 'fly'; ? lists them"
         await hand.press("colon", *"pause nobody", "enter")
         assert hand.said.startswith("there is no 'nobody' here")
         assert hand.app.focused is hand.table
