@@ -242,7 +242,8 @@ def metric_rows(
     former = _former_spenders(state, needle) if metered else {}
     first, *others = visible_columns(COLUMNS, without=() if metered else USAGE_TITLES)
     if metered:  # what a team of models spends comes first, and stays in a narrow window
-        spent = [replace(column, drop=0) for column in others if column.title in USAGE_TITLES]
+        usage = [column for column in others if column.title in USAGE_TITLES]
+        spent = [replace(column, drop=0, heading=f"ALL {column.title}", width=column.width + 2) for column in usage]
         others = [*spent, *(column for column in others if column.title not in USAGE_TITLES)]
     columns = (replace(first, title=f"{first.title}, LAST {window}"), *others)
     return Listing(
