@@ -8,7 +8,8 @@ from dashboard.cli.printing.listings import make_table
 from dashboard.cli.printing.output import TextTable, emit
 from dashboard.views.costs import COLUMNS, titled
 from dashboard.views.measures.costs import GROUPINGS, By, CostRow, cost_rows
-from dashboard.views.measures.usage import budget_spans
+from dashboard.views.measures.usage import budget_spans, is_metered
+from dashboard.views.words.amounts import cost_text
 from engine.core.queries.money.spending import cost_budget
 from engine.core.state import State
 
@@ -31,8 +32,11 @@ def costs(ctx: click.Context, by: By) -> None:
     def make_lines() -> list[str]:
         first, *others = COLUMNS
         table: TextTable = make_table((titled(first, by), *others), rows, empty="nothing was spent yet")
-        spent = "".join(span.text for span in budget_spans(state, 0))
-        return [*table.lines(), *(["", f"in all {spent}"] if spent else [])]
+        if not is_metered(state):
+            return table.lines()
+        of_budget = "".join(span.text for span in budget_spans(state, 0)) if cost_budget(state) is not None else ""
+        lines = [f"in all {cost_text(state.usage)}", *([f"budget {of_budget}"] if of_budget else [])]
+        return [*table.lines(), "", *lines]
 
     items = [_cost_item(row, by) for row in rows]
     emit(ctx, "costs", look.body(items, budget=_budget_item(state)), make_lines)

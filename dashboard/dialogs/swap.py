@@ -27,6 +27,7 @@ from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.parsers import Mistyped
 from dashboard.widgets.fields import Radio
+from engine.core.activities import SILENT_KINDS
 from engine.core.commands import Rollback, SwapAgent, SwapAgents
 from engine.core.queries.targets import id_target, shortest_target, shortest_targets
 from engine.core.queries.team.models import models_to_swap, put_first, team_models
@@ -62,7 +63,7 @@ class SpecDialog(Dialog):
         self.generations = {agent.id: agent.generation for agent in self.agents()}
         activities = self.deck.view.counts.activities
         if self._initial_mode is None and any(
-            activities.of_agent(agent).kind in ("stuck", "silent") for agent in self.agents()
+            activities.of_agent(agent).kind in SILENT_KINDS for agent in self.agents()
         ):
             self._initial_mode = "migrate"  # what says nothing may never drain
 

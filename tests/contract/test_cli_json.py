@@ -455,3 +455,18 @@ def test_costs_have_the_shape_that_scripts_rely_on(tmp_path: Path, run: Run) -> 
         assert (list(item), item["cost_usd"]) == (shape, "0.54")
         assert [key for key in shape[:4] if item[key]] == ([] if by == "tool" else ["task_id" if by == "task" else by])
     check("costs", run("costs", "--json", "--db", db)[1])
+
+
+def test_the_sum_of_costs_is_that_of_the_rows_also_beside_the_budget_of_an_open_run(tmp_path: Path, run: Run) -> None:
+    world = team_world(agent("ada"), options=SupervisorOptions(run_limits=Limits(cost_usd=1)))
+    for _ in range(2):
+        world.settle()
+        world.order(Submit(request="another request"))
+        key = [*world.started][-1]
+        usage = Usage(cost_usd=Decimal("0.6"))
+        world.record(key, "turn", what="model", input={"model": "large"}, usage=usage)
+    db = str(write_database(tmp_path / "team.db", world.journal))
+
+    lines = run("costs", "--db", db)[1].splitlines()
+
+    assert lines[-2:] == ["in all $1.20", "budget $0.60 of $1.00"]

@@ -11,7 +11,7 @@ from dashboard.views.measures.costs import GROUPINGS, cost_rows
 from dashboard.views.measures.digest import make_digest
 from dashboard.views.measures.usage import budget_spans
 from engine.core.commands import RemoveMember
-from engine.core.queries.money.recent import usd_per_min
+from engine.core.queries.money.recent import covered_s, usd_per_min
 from engine.core.records.values import Usage
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import SupervisorOptions
@@ -81,7 +81,8 @@ def test_a_minute_costs_the_mean_of_the_time_since_the_first_run_began() -> None
     state = spent().state
     began_ms = state.runs["r1"].started_ms
 
-    rates = [usd_per_min(state, "model", "large", began_ms + seconds * 1_000) for seconds in (1, 60, 200)]
+    looks_ms = [began_ms + seconds * 1_000 for seconds in (1, 60, 200)]
+    rates = [usd_per_min(state, "model", "large", now_ms, covered_s(state, now_ms, 300)) for now_ms in looks_ms]
     assert rates == [Decimal("7.2"), Decimal("1.2"), Decimal("0.36")]
 
 

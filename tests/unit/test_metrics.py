@@ -20,6 +20,8 @@ from dashboard.views.measures.metric_rows import ORDERS, MemberFigures, count_fi
 from dashboard.views.measures.metrics import WINDOWS_MS, Series, Window, _sample_spends, _stack_costs, draw_plots
 from engine.core.queries.team.tree import agents_of
 from engine.core.records.values import Usage
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
 from tests.pilot.scene import audit
 from tests.story import attempt, submitted
 from tests.world import World, agent, team_world
@@ -354,3 +356,19 @@ def test_a_time_at_the_end_of_an_axis_cuts_nothing_in_two_plots_of_80_columns() 
 
     assert text_of(lines[-1]).count("05:34:33") == 2
     assert "…" not in text_of(lines[-1])
+
+
+def test_what_ended_runs_have_spent_is_not_held_against_the_budget_of_an_open_one() -> None:
+    world = team_world(agent("ada"), options=SupervisorOptions(run_limits=Limits(cost_usd=1)))
+    titles = []
+    for _ in range(2):
+        submitted(world)
+        usage = Usage(cost_usd=Decimal("0.6"))
+        world.record(attempt(world, "ada"), "turn 1", what="model", input={"model": "m"}, usage=usage)
+        found = series([], now_ms=world.now_ms, window_ms=60_000, samples=60)
+        title = draw_plots(found, Activity(), world.state, now_ms=world.now_ms, width=80, height=12, large=2)[0]
+        titles.append("".join(span.text for span in title.spans))
+        world.settle()
+
+    assert titles[0].endswith(" $0.60 of $1.00 ─")
+    assert titles[1].endswith(" $1.20 ─")

@@ -5,7 +5,7 @@ from dashboard.views.drawing.rows import Cell
 from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import elapsed, remaining
 from dashboard.views.words.glyphs import ACTIVITY
-from engine.core.activities import ActivityKind, CurrentActivity
+from engine.core.activities import SILENT_KINDS, ActivityKind, CurrentActivity
 from engine.core.records.records import copy_with
 from engine.core.state import Agent, Task
 
@@ -40,7 +40,7 @@ def now_of_task(task: Task, counts: Digest, now_ms: int, *, beside_state: bool =
 def silent_since_ms(agent: Agent, counts: Digest) -> int | None:
     """Return from when on an agent at work has been silent; None if it is not."""
     activity = counts.activities.of_agent(agent) if agent.running else None
-    return activity.since_ms if activity is not None and activity.kind in ("silent", "stuck") else None
+    return activity.since_ms if activity is not None and activity.kind in SILENT_KINDS else None
 
 
 def now_cell(activity: CurrentActivity, now_ms: int, *, width: int | None = None, beside_state: bool = False) -> Cell:

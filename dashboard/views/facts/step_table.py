@@ -12,7 +12,7 @@ from dashboard.views.facts.steps import EMPTY_INPUTS, calls_in, calls_of
 from dashboard.views.words.amounts import duration, tokens
 from dashboard.views.words.glyphs import ACTIVITY
 from dashboard.views.words.names import readable
-from engine.core.activities import CurrentActivity
+from engine.core.activities import SILENT_KINDS, CurrentActivity
 from engine.core.events import ModelFailed, StepRecorded
 from engine.core.records.records import JsonValue
 from engine.core.records.values import as_text, preview
@@ -155,7 +155,7 @@ def live_lines(
     """Return current work as further steps: running tools, or a model that writes or thinks, or is silent."""
     lines = []
     mark = ACTIVITY[activity.kind]
-    is_silent = activity.kind in ("silent", "stuck")
+    is_silent = activity.kind in SILENT_KINDS
     for at, (name, arguments, since_ms) in enumerate(calls_of(live, task_id)):
         right = (Span(f" {duration(max(0, now_ms - since_ms))}", "busy"),)
         left = _step_spans(number + at, mark.glyph, mark.tone, name, "tool bold", arguments)

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from dashboard.views.measures.usage import own_usage
 from dashboard.views.words.amounts import is_known
-from engine.core.queries.money.recent import Scope, usd_per_min
+from engine.core.queries.money.recent import Scope, covered_s, usd_per_min
 from engine.core.queries.money.spending import SpendingRow, spending_rows, total_of, usage_less
 from engine.core.records.values import Usage
 from engine.core.state import State
@@ -52,7 +52,7 @@ def cost_rows(state: State, by: By, now_ms: int) -> list[CostRow]:
         groups[""] = (_REST[by], usage_less(state.usage, known), True)
     else:
         groups = _grouped(spending_rows(state), by)
-    total = weight(state.usage)
+    total, span_s = weight(state.usage), covered_s(state, now_ms, 300)
     rows = [
         CostRow(
             key=key,
@@ -60,7 +60,7 @@ def cost_rows(state: State, by: By, now_ms: int) -> list[CostRow]:
             usage=usage,
             left=left,
             share=min(1.0, weight(usage) / total) if total else 0.0,
-            usd_per_min=_usd_per_min(state, by, key, now_ms),
+            usd_per_min=_usd_per_min(state, by, key, now_ms, span_s),
         )
         for key, (name, usage, left) in groups.items()
         if usage is not None and is_known(usage)
@@ -94,11 +94,11 @@ def tokens_of(usage: Usage) -> int:
     return (usage.tokens_in or 0) + (usage.tokens_out or 0)
 
 
-def _usd_per_min(state: State, by: By, key: str, now_ms: int) -> Decimal | None:
+def _usd_per_min(state: State, by: By, key: str, now_ms: int, span_s: int) -> Decimal | None:
     if not key or by not in ("agent", "model"):
         return None
     scope: Scope = "agent" if by == "agent" else "model"
-    return usd_per_min(state, scope, key, now_ms)
+    return usd_per_min(state, scope, key, now_ms, span_s)
 
 
 def _grouped(rows: Iterable[SpendingRow], by: By) -> dict[str, tuple[str, Usage | None, bool]]:

@@ -314,6 +314,8 @@ def _cost_plots(series: Series, state: State, member_id: str | None, now_ms: int
     budget = cost_budget(state) if member is None else cost_budget_of(state, member)
     rate, whole = short_money(_decimal(_recent_mean(costs, series.each_ms))), float(usage.cost_usd or 0)
     spent = [max(0.0, whole - later) for later in reversed([*accumulate(reversed(spends.cost_usd[1:]), initial=0.0)])]
+    if budget is not None and budget.spent != (usage.cost_usd or 0):
+        budget = None  # that of open runs does not cover what others have spent
     limit = float(budget.limit) if budget is not None else 0.0
     in_window = short_money(_decimal(sum(spends.cost_usd)))
     of_limit = f"{cost_text(usage)} of {short_money(budget.limit)}" if budget is not None else cost_text(usage)

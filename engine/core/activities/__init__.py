@@ -5,12 +5,13 @@ See docs/semantics/activities.md.
 """
 
 from engine.core.activities.activities import Activities, activity, activity_of_task
-from engine.core.activities.kinds import ACTIVITY_KINDS, RANKS, ActivityKind, CurrentActivity
+from engine.core.activities.kinds import ACTIVITY_KINDS, RANKS, SILENT_KINDS, ActivityKind, CurrentActivity
 from engine.core.activities.live import Live, LiveCall, LiveProcess, LiveProgress, LiveStep, parse_live
 
 __all__ = [
     "ACTIVITY_KINDS",
     "RANKS",
+    "SILENT_KINDS",
     "Activities",
     "ActivityKind",
     "CurrentActivity",

@@ -40,6 +40,8 @@ RANKS: dict[ActivityKind, int] = {kind: rank for rank, kind in enumerate(ACTIVIT
 """The place of each kind in the order."""
 BUSY_KINDS: frozenset[ActivityKind] = frozenset({"working", "pausing", "draining", "silent", "stuck"})
 """Kinds of an attempt that holds a slot."""
+SILENT_KINDS: frozenset[ActivityKind] = frozenset({"silent", "stuck"})
+"""Kinds of an attempt that gives no sign of life."""
 
 
 @fact

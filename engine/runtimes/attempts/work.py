@@ -10,7 +10,7 @@ from typing import TypeVar
 import anyio
 
 from engine.core import signals
-from engine.core.activities import activity_of_task, parse_live
+from engine.core.activities import SILENT_KINDS, activity_of_task, parse_live
 from engine.core.commands import Command
 from engine.core.events.attempt import StepKind
 from engine.core.records.records import JsonValue
@@ -31,8 +31,6 @@ from engine.runtimes.values import copy_json, json_value, one_line, shown_input
 from engine.stream.pulses import PULSE_PREFIX, text_of
 
 T = TypeVar("T")
-SILENT_KINDS = ("silent", "stuck")
-"""Activities of an attempt that gives no sign of life."""
 
 
 class Work:

@@ -65,13 +65,17 @@ def recent_of(state: State, scope: Scope, key: str, now_ms: int) -> Recent:
     return _figures(list(_windows_of(state, scope, key)), state, now_ms)
 
 
-def usd_per_min(state: State, scope: Scope, key: str, now_ms: int) -> Decimal:
-    """Return the mean cost of a minute in the last five, in USD: as `recent_of` does, but faster."""
+def usd_per_min(state: State, scope: Scope, key: str, now_ms: int, span_s: int) -> Decimal:
+    """Return the mean cost of a minute in the last five, in USD: as `recent_of` does, but faster.
+
+    Args:
+        span_s: How much of the five minutes is covered: `covered_s` of 300.
+    """
     cost_usd = cost_since(_windows_of(state, scope, key), now_ms // SLOT_MS - MAX_SLOTS + 1, is_fine=True)
-    return cost_usd * 60 / _covered_s(state, now_ms, 300)
+    return cost_usd * 60 / span_s
 
 
-def _covered_s(state: State, now_ms: int, span_s: int) -> int:
+def covered_s(state: State, now_ms: int, span_s: int) -> int:
     """Return how much of a span there were runs to spend in, in seconds."""
     starts_ms = [run.started_ms for run in state.runs.values()] + [run.started_ms for run in state.finished]
     began_ms = min(starts_ms, default=now_ms)
@@ -165,7 +169,7 @@ def _figures(windows: list[Window], state: State, now_ms: int) -> Recent:
     newest = now_ms // SLOT_MS
     fine, coarse = _sum(windows, newest, is_fine=True), _sum(windows, newest, is_fine=False)
     return Recent(
-        _figures_of(fine, _covered_s(state, now_ms, 300)), _figures_of(coarse, _covered_s(state, now_ms, 3_600))
+        _figures_of(fine, covered_s(state, now_ms, 300)), _figures_of(coarse, covered_s(state, now_ms, 3_600))
     )
 
 
