@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from engine.stream.records import StreamEvent
     from engine.supervisor.attached import AttachedSupervisor
     from engine.supervisor.dynamic import DynamicSupervisor
-    from engine.supervisor.metrics import AgentView, SupervisionMetrics
+    from engine.supervisor.metrics import ActiveAgent, SupervisorMetrics
     from engine.supervisor.registry import AgentInfo, AgentRegistry, SpecifiedAgent, UnknownName, create_agent_from_spec
     from engine.supervisor.results import RunCancelled, RunFailed, RunResult, RunSkipped, WorkStatus
     from store import StoreBusy
@@ -69,7 +69,7 @@ _LOADED_ON_FIRST_USE = {
     "engine.errors": "AgentCrashed AlreadyStarted CommandRefusedError DelegationFailed EngineError HostStopped "
     "NotEmpty NotInThisVersion NotRunning PermanentFailure RetryLater ToolRejected UnknownOption UnknownRun "
     "UnknownRuntime Unusable",
-    "engine.supervisor.metrics": "AgentView SupervisionMetrics",
+    "engine.supervisor.metrics": "ActiveAgent SupervisorMetrics",
     "engine.supervisor.registry": "AgentInfo AgentRegistry SpecifiedAgent UnknownName create_agent_from_spec",
     "engine.supervisor.results": "RunCancelled RunFailed RunResult RunSkipped WorkStatus",
     "engine.runtimes.functions.context": "BlockingContext Context",
@@ -84,14 +84,14 @@ _LOADED_ON_FIRST_USE = {
 _MODULES = {name: module for module, names in _LOADED_ON_FIRST_USE.items() for name in names.split()}
 
 __all__ = [
-    "AgentCapability", "AgentCrashed", "AgentInfo", "AgentRegistry", "AgentSpec", "AgentView", "AlreadyStarted",
+    "ActiveAgent", "AgentCapability", "AgentCrashed", "AgentInfo", "AgentRegistry", "AgentSpec", "AlreadyStarted",
     "AttachedSupervisor", "BlockingContext", "Circuit", "Clock", "CommandRefusedError", "Context",
     "DelegationFailed", "DiscoveryConfig", "DynamicSupervisor", "EngineError", "Escalate", "Explanation", "Fail",
     "Failover",
     "HostStopped", "Limits", "McpSpec", "ModelSpec", "NotEmpty", "NotInThisVersion", "NotRunning", "PermanentFailure",
     "Pool", "Preempt", "Price",
     "RealClock", "Restart", "Retry", "RetryLater", "RunCancelled", "RunFailed", "RunResult", "RunSkipped", "Skip",
-    "SpecifiedAgent", "StoreBusy", "StreamEvent", "SupervisionMetrics", "SupervisorOptions", "Task", "ToolError",
+    "SpecifiedAgent", "StoreBusy", "StreamEvent", "SupervisorMetrics", "SupervisorOptions", "Task", "ToolError",
     "ToolRejected", "ToolTimeout", "UnknownName",
     "UnknownOption", "UnknownRun", "UnknownRuntime", "Unusable", "Usage", "VirtualClock", "WorkStatus",
     "create_agent_from_spec", "idempotent", "tool",

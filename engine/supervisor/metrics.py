@@ -17,14 +17,14 @@ from engine.core.queries.team.tree import subtree_of
 from engine.core.records.records import copy_with
 from engine.core.records.values import NO_USAGE, Usage
 from engine.core.specs.spec import AgentCapability, AgentSpec
-from engine.core.state import Agent, AgentStatus, State, Supervisor, TrackRecord
+from engine.core.state import Agent, AgentStatus, EndedTask, State, Supervisor, TrackRecord
 from engine.supervisor.registry import capability_of
 
 _RATE_SUFFIX = "_success_rate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentView:
+class ActiveAgent:
     """An agent at one moment."""
 
     id: str
@@ -47,12 +47,14 @@ class AgentView:
     """Why it cannot work, such as an exhausted budget (its status is `paused` then); None while it can."""
     track_record: dict[str, TrackRecord]
     """Outcomes and usage of its attempts by category of the request; "" without a category."""
+    last_tasks: tuple[EndedTask, ...]
+    """The last ten ended tasks that it worked on last, the newest first."""
 
 
-def agent_view(agent: Agent, spec: AgentSpec) -> AgentView:
+def agent_view(agent: Agent, spec: AgentSpec) -> ActiveAgent:
     """Return the view of an agent; `spec` is that of its current generation."""
     rate = share(agent.done, agent.failed)
-    return AgentView(
+    return ActiveAgent(
         id=agent.id,
         name=agent.name,
         status=agent.status,
@@ -69,6 +71,7 @@ def agent_view(agent: Agent, spec: AgentSpec) -> AgentView:
             category: copy_with(record, usage=record.usage.plus(NO_USAGE))
             for category, record in agent.track_record.items()
         },
+        last_tasks=(*reversed(agent.last_tasks),),
     )
 
 
@@ -85,7 +88,7 @@ def median_ms(times_ms: Iterable[int]) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SupervisionMetrics:
+class SupervisorMetrics:
     """Metrics of a supervisor with everything under it.
 
     In addition to the fields there is `<specialty>_success_rate` for every specialty and category, such as
@@ -122,13 +125,13 @@ class SupervisionMetrics:
         return share(*self.by_specialty.get(phrase_key(specialty), (0, 0)))
 
 
-def metrics_of(state: State, supervisor: Supervisor) -> SupervisionMetrics:
+def metrics_of(state: State, supervisor: Supervisor) -> SupervisorMetrics:
     """Return the metrics of `supervisor` with everything under it."""
     below = {descendant.id for descendant in subtree_of(state, supervisor)}
     agents = [agent for agent in state.agents.values() if agent.supervisor_id in below]
     done, failed = sum(agent.done for agent in agents), sum(agent.failed for agent in agents)
     recent = recent_of(state, "supervisor", supervisor.id, state.at_ms)
-    return SupervisionMetrics(
+    return SupervisorMetrics(
         agents=len(agents),
         busy=sum(map(is_busy, agents)),
         tasks_done=done,

@@ -13,7 +13,7 @@ from engine.core.queries.targets import id_target
 from engine.core.queries.team.fits import candidate_from
 from engine.core.queries.team.matching import choose_agents
 from engine.core.specs.spec import AgentSpec
-from engine.supervisor.metrics import AgentView, SupervisionMetrics, agent_view, metrics_of
+from engine.supervisor.metrics import ActiveAgent, SupervisorMetrics, agent_view, metrics_of
 from engine.supervisor.node import SupervisorNode, spec_of, translate_refusals
 from engine.supervisor.registry import SpecifiedAgent, create_agent_from_spec
 
@@ -22,7 +22,7 @@ class Views(SupervisorNode):
     """Methods that read a supervisor."""
 
     @property
-    def active_agents(self) -> dict[str, AgentView]:
+    def active_agents(self) -> dict[str, ActiveAgent]:
         """A snapshot of its own agents, by name."""
         state, with_callables = self._state, self._engine.with_callables
         return {agent.name: agent_view(agent, with_callables(state.spec_of(agent))) for agent in self._agents}
@@ -36,11 +36,11 @@ class Views(SupervisorNode):
         own_names = [info.name for info in self.agent_registry or ()]
         return list(dict.fromkeys([*own_names, *self._state.registry]))
 
-    def get_supervision_metrics(self) -> SupervisionMetrics:
+    def get_supervision_metrics(self) -> SupervisorMetrics:
         """Return metrics of the supervisor, including everything under it."""
         return metrics_of(self._state, self._supervisor)
 
-    def discover_agents(self, request: str) -> list[AgentView]:
+    def discover_agents(self, request: str) -> list[ActiveAgent]:
         """Return its own agents that would be chosen for `request`, best match first."""
         choice = choose_agents(self._state, list(self._agents), request, self._supervisor.max_matches)
         views = {view.id: view for view in self.active_agents.values()}

@@ -41,7 +41,7 @@ USED = """
 AgentCapability.agent_type AgentInfo(agent) AgentInfo(capability) AgentInfo(description) AgentInfo(name)
 AgentRegistry AgentRegistry.register_agent
 AgentSpec(agent_type) AgentSpec(description) AgentSpec(instructions) AgentSpec(model) AgentSpec(name)
-AgentSpec(specialties) AgentSpec(tools) AgentView.capability AgentView.success_rate
+AgentSpec(specialties) AgentSpec(tools) ActiveAgent.capability ActiveAgent.success_rate
 DynamicSupervisor(agent_registry) DynamicSupervisor(agent_specs) DynamicSupervisor(auto_discover)
 DynamicSupervisor(coordination_mode) DynamicSupervisor(coordination_strategies) DynamicSupervisor(lead)
 DynamicSupervisor(name) DynamicSupervisor(store)

@@ -29,7 +29,7 @@ from engine.teamfile import read_team
 from engine.teamfile.document import read_document
 from engine.teamfile.policies import BLOCKS as POLICY_BLOCKS
 from engine.teamfile.schema import json_schema
-from quarterdeck import AgentSpec, AgentView, DynamicSupervisor, StreamEvent
+from quarterdeck import ActiveAgent, AgentSpec, DynamicSupervisor, StreamEvent
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -320,12 +320,12 @@ def test_every_method_of_a_supervisor_is_told() -> None:
 def test_every_kind_of_stream_event_and_every_field_of_a_view_is_told() -> None:
     streams = page("reference/python.md").partition("\n## Streams\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (`.*?`) \|", streams, re.MULTILINE)[1:]
-    view = page("reference/python.md").partition("name to `AgentView` with")[2].partition(".\n")[0]
+    view = page("reference/python.md").partition("name to `ActiveAgent` with")[2].partition(".\n")[0]
 
     assert {kind for row in rows for kind in re.findall(r"`(\w+)`", row)} == {
         *get_args(get_type_hints(StreamEvent)["kind"])
     }
-    assert set(re.findall(r"`(\w+)`", view)) == {*get_type_hints(AgentView)}
+    assert set(re.findall(r"`(\w+)`", view)) == {*get_type_hints(ActiveAgent)}
 
 
 def test_every_option_of_a_model_agent_is_told_with_its_default() -> None:

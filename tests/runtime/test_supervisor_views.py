@@ -54,6 +54,8 @@ async def test_an_agent_is_seen_with_what_it_did() -> None:
     assert view.capability.performance_score == 0.5
     assert view.capability.specialties == ("research", "machine learning")
     assert view.spec.run is odd_only
+    assert [ended.status for ended in view.last_tasks] == ["done", "failed"] * 5
+    assert [ended.task_id for ended in view.last_tasks] == [f"t{number}" for number in range(20, 0, -2)]
 
 
 async def test_a_share_of_few_attempts_is_nan_so_that_no_comparison_is_true() -> None:

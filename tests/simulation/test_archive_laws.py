@@ -258,6 +258,7 @@ def test_every_field_with_an_id_is_known_to_renaming() -> None:
         "asks",
         "steers",
         "spent_by",
+        "last_tasks",
     }
     not_carried = {"running", "parked", "ready", "free", "open"}
     for kind, cls in kinds.items():

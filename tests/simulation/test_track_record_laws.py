@@ -1,13 +1,17 @@
 """Who is chosen by what agents did before at work of the same category."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.core.fold import fold
 from engine.core.records.values import Usage
 from engine.core.specs.options import SupervisorOptions
+from engine.core.state import MAX_LAST_TASKS, EndedTask, State
+from tests.chance import worlds
+from tests.depth import examples
 from tests.legal import assert_legal
 from tests.story import attempt, submitted
-from tests.world import agent, team_world
+from tests.world import World, agent, team_world
 
 NAMES = ("ada", "bob", "cyd")
 KINDS = ("research", "writing")
@@ -38,6 +42,28 @@ def test_work_of_a_category_goes_to_nobody_than_whom_another_is_better_at_it(dat
         end(attempt(world, chosen), usage=Usage(time_ms=ms))
         world.settle()
     assert_legal(world.state)
+
+
+@settings(max_examples=examples(40))
+@given(worlds())
+def test_an_agent_remembers_the_last_tasks_that_ended_with_it(world: World) -> None:
+    state, known = State(), dict[str, list[EndedTask]]()
+    for event in world.journal:
+        was_ended = {task.id for task in state.tasks.values() if task.ended}
+        fold(state, [event])
+        for task in state.tasks.values():
+            last = known.setdefault(task.agent_id or "", [])
+            if not task.ended and task.id in was_ended:
+                last[:] = [ended for ended in last if ended.task_id != task.id]
+            if task.ended and task.id not in was_ended and task.kind == "agent":
+                last += [EndedTask(task_id=task.id, title=task.title, status=task.status, ended_ms=event.at_ms)]
+
+    for one in state.agents.values():
+        assert sorted(one.last_tasks, key=_when) == sorted(known.get(one.id, [])[-MAX_LAST_TASKS:], key=_when)
+
+
+def _when(ended: EndedTask) -> tuple[int, str]:
+    return ended.ended_ms, ended.task_id
 
 
 def _is_better(one: list[tuple[int, bool]], than: list[tuple[int, bool]]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from msgspec.structs import force_setattr
 
 from engine.core.documents.table import EntityTable
-from engine.core.records.records import fact
+from engine.core.records.records import copy_with, fact
 from engine.core.state import OTHER, Call, Conversation, State
 
 NewId: TypeAlias = Callable[[str], str]
@@ -41,7 +41,7 @@ def _drop_none(values: Iterable[str | None]) -> set[str]:
     return set(values) - {None}  # type: ignore[return-value]  # mypy does not see that None is gone
 
 
-def _flatten(values: Iterable[Iterable[str] | None]) -> Iterator[str]:
+def _flatten(values: Iterable[Iterable[Any] | None]) -> Iterator[Any]:
     return chain.from_iterable(filter(None, values))
 
 
@@ -149,6 +149,12 @@ FIELDS: dict[str, dict[str, Ids]] = {
         "id": Ids(letters="a"),
         "supervisor_id": Ids(letters="s"),
         "insights": _list_of("m"),
+        "last_tasks": Ids(
+            letters="t",
+            map_ids=lambda ended, new_id: [copy_with(task, task_id=new_id(task.task_id)) for task in ended],
+            ids_in=lambda values: (task.task_id for task in _flatten(values)),
+            may_be_missing=True,
+        ),
         "queues": Ids(
             letters="sa",
             map_ids=lambda keys, new_id: [_map_queue_key(key, new_id) for key in keys],
@@ -244,8 +250,9 @@ def last_numbers(state: State) -> Counter[str]:
     last = Counter(state.minted)
     steers = [steer_id for task in state.tasks.values() if task.steers for steer_id in task.steers]
     used = {letter: getattr(state, kind) for letter, kind in LETTERS.items()}
-    former = [spender_id for spender_id in state.spending if spender_id != OTHER]
-    for letter, ids in (*used.items(), ("a", former), ("n", steers), ("r", [run.id for run in state.finished])):
+    tasks = [task.task_id for agent in state.agents.values() for task in agent.last_tasks]
+    former = [("a", [spender_id for spender_id in state.spending if spender_id != OTHER]), ("t", tasks)]
+    for letter, ids in (*used.items(), *former, ("n", steers), ("r", [run.id for run in state.finished])):
         most_digits = max(map(len, ids), default=0)
         highest = max((entity_id for entity_id in ids if len(entity_id) == most_digits), default="")
         last[letter] = max(last[letter], int(highest[1:] or 0))

@@ -2,8 +2,8 @@
 
 from msgspec import field
 
-from engine.core.entities.work import RunStatus, Utterance
-from engine.core.records.records import entity
+from engine.core.entities.work import RunStatus, TaskStatus, Utterance
+from engine.core.records.records import entity, fact
 from engine.core.records.values import StoredValue, Usage
 
 MAX_EXCHANGES = 50
@@ -18,6 +18,8 @@ MAX_PARTS = 1_000
 """Limit on the parts of prompts known to be in the journal; an older one is recorded again when it is used."""
 MAX_CATEGORIES = 50
 """Limit on the categories in the track record of an agent."""
+MAX_LAST_TASKS = 10
+"""Limit on the ended tasks that an agent remembers."""
 
 
 @entity
@@ -28,6 +30,17 @@ class TrackRecord:
     failed: int = 0
     cancelled: int = 0
     usage: Usage = field(default_factory=Usage)
+
+
+@fact
+class EndedTask:
+    """A task that has ended, as the agent that worked on it last remembers it."""
+
+    task_id: str
+    title: str
+    status: TaskStatus
+    ended_ms: int
+    """When it ended, UTC milliseconds."""
 
 
 @entity

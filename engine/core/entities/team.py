@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import field
 
-from engine.core.entities.memory import Conversation, TrackRecord
+from engine.core.entities.memory import Conversation, EndedTask, TrackRecord
 from engine.core.records.records import entity, fact, shared_fields
 from engine.core.records.spans import TimeKind
 from engine.core.records.values import Usage
@@ -239,6 +239,8 @@ class Agent:
     """Its insights, oldest first."""
     track_record: dict[str, TrackRecord] = field(default_factory=dict)
     """Outcomes of its attempts by category of the request; "" for none, and for categories beyond the limit."""
+    last_tasks: list[EndedTask] = field(default_factory=list)
+    """The last `MAX_LAST_TASKS` ended tasks that it worked on last, the newest last."""
 
     @property
     def draining(self) -> bool:

@@ -10,7 +10,7 @@ from engine.core.fold.timers import TASK_TIMERS, drop_timer, drop_timers
 from engine.core.fold.times import count_time
 from engine.core.queries.work.retries import lets_pass
 from engine.core.records.shared import EMPTY, drop
-from engine.core.state import NOBODY, OF_ATTEMPTS, State, Task, TaskStatus
+from engine.core.state import MAX_LAST_TASKS, NOBODY, OF_ATTEMPTS, EndedTask, State, Task, TaskStatus
 
 # Module constants: looking up an attribute of an enumeration costs as much as a call.
 _CANCELLED, _DONE = TaskStatus.CANCELLED, TaskStatus.DONE
@@ -44,6 +44,12 @@ def end(state: State, task: Task, status: TaskStatus, *, error: str | None = Non
         elif status is _FAILED:
             run.failed += 1
             state.tasks_failed += 1
+        agent = state.agents.get(task.agent_id or "")
+        if agent is not None:
+            last_tasks = agent.last_tasks
+            last_tasks.append(EndedTask(task_id=task.id, title=task.title, status=status, ended_ms=state.at_ms))
+            if len(last_tasks) > MAX_LAST_TASKS:
+                del last_tasks[0]
     else:
         allow_next_item(state, task)
     if task.parent_id is not None:

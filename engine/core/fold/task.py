@@ -305,6 +305,9 @@ def _task_reopened(state: State, event: events.TaskReopened) -> None:
             if task.status is TaskStatus.FAILED:
                 run.failed -= 1
                 state.tasks_failed -= 1
+            agent = state.agents.get(task.agent_id or "")
+            if agent is not None:
+                agent.last_tasks = [ended for ended in agent.last_tasks if ended.task_id != task_id]
         task.status = TaskStatus.WAITING
         task.error = None
         reset_policies(task)

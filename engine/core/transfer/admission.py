@@ -25,7 +25,17 @@ from engine.core.records.values import TextRef, Usage
 from engine.core.signals import EngineBegan
 from engine.core.specs.guard import check_pattern
 from engine.core.specs.spec import spec_hash
-from engine.core.state import MAX_DURATIONS, MAX_STEP_NAMES, MAX_SUMMARIES, RunStatus, State, TrackRecord
+from engine.core.state import (
+    ENDED,
+    MAX_DURATIONS,
+    MAX_LAST_TASKS,
+    MAX_STEP_NAMES,
+    MAX_SUMMARIES,
+    EndedTask,
+    RunStatus,
+    State,
+    TrackRecord,
+)
 from engine.core.step import step
 
 _MAX_NUMBER = 2**53
@@ -120,6 +130,12 @@ def _numbers(state: State, tables: Mapping[str, EntityTable]) -> Iterator[str]:
     for name in _numbers_in(TrackRecord):
         yield from _check_bounds(TrackRecord, name, [getattr(record, name) for record in records])
     usages += [record.usage for record in records]
+    last_tasks = [task for agent in state.agents.values() for task in agent.last_tasks]
+    yield from _check_bounds(EndedTask, "ended_ms", [task.ended_ms for task in last_tasks])
+    if any(len(agent.last_tasks) > MAX_LAST_TASKS for agent in state.agents.values()):
+        yield "an agent with more ended tasks than are kept"
+    if not all(task.status in ENDED for task in last_tasks):
+        yield "an open task among those that ended"
     for spending in state.spending.values():
         usages += (*spending.models.values(), *spending.tools.values())
     for spent_by in (*(run.spent_by for run in state.runs.values()), *(run.spent_by for run in state.finished)):
