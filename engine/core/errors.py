@@ -177,7 +177,12 @@ class NoAgentMatches(Refused):
 
 
 class NotTrusted(Refused):
-    """A command names code that the operator has not allowed."""
+    """A command names code that the operator has not allowed.
 
-    def __init__(self, references: Iterable[str]) -> None:
-        super().__init__(f"not trusted: {', '.join(references)}; allow them with --trust")
+    Attributes:
+        references: What is not trusted.
+    """
+
+    def __init__(self, references: Iterable[str], hint: str = "allow them with --trust") -> None:
+        self.references = list(references)
+        super().__init__(f"not trusted: {', '.join(self.references)}; {hint}")

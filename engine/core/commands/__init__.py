@@ -8,6 +8,7 @@ from msgspec import field
 from engine.core.commands.engine import *
 from engine.core.commands.run import *
 from engine.core.commands.team import *
+from engine.core.entities.team import Origin
 from engine.core.records.records import fact
 
 Command: TypeAlias = (
@@ -85,3 +86,5 @@ class Order:
     """The request of the finished run that the command names, as it was submitted; filled in by the engine."""
     run_id: str | None = None
     """The run whose agent gives it; filled in by the engine, never trusted from the sender."""
+    origin: Origin | None = None
+    """Where the engine found the spec that it filled in, if the command names an entry of the catalogue."""

@@ -110,6 +110,8 @@ class AddAgent(CommandBase):
     spec: AgentSpec | None = None
     registered: Name | None = None
     """Name of a spec in the registry, instead of `spec`."""
+    catalogue: Label | None = None
+    """Id of an approved entry in the catalogue of the engine's user, instead of `spec`; the engine fills in `spec`."""
     name: Name | None = None
     """Name of the agent; None takes the name of the spec."""
     also: list[AgentSpec] = field(default_factory=list)

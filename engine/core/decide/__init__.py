@@ -86,7 +86,7 @@ def _decide_order(state: State, order: Order, ctx: DecisionContext) -> list[Even
     if order.id in state.commands:
         return []
     kind = str(order.command.type)
-    if order.granted or order.run_outcomes or order.again or order.sender:
+    if order.granted or order.run_outcomes or order.again or order.sender or order.origin:
         ctx = copy_with(
             ctx,
             granted=order.granted,
@@ -94,6 +94,7 @@ def _decide_order(state: State, order: Order, ctx: DecisionContext) -> list[Even
             again=order.again,
             sender=order.sender,
             run_id=order.run_id,
+            origin=order.origin,
         )
     try:
         applied = carry_out(state, order.command, ctx)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from msgspec import field
 
 from engine.core.commands import Submit
+from engine.core.entities.team import Origin
 from engine.core.records.records import fact
 
 
@@ -26,3 +27,5 @@ class DecisionContext:
     """Request of the finished run that the order names, if the engine has looked it up in the journal."""
     run_id: str | None = None
     """The run whose agent sent the order; None if a person or program did."""
+    origin: Origin | None = None
+    """Where the engine found the spec of the order, if that is an entry of the catalogue."""

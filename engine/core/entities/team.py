@@ -33,6 +33,17 @@ class AgentStatus(StrEnum):
     STOPPED = "stopped"
 
 
+@fact
+class Origin:
+    """Where the spec of an agent was found, if no person or program wrote it for this team."""
+
+    kind: Literal["catalogue", "discovery", "recipe"]
+    id: str
+    """Id of the entry or recipe; for `discovery` that of the match."""
+    hash: str
+    """Content hash of the spec that was found."""
+
+
 @entity
 class Team:
     """The team file that the engine was started with."""
@@ -172,6 +183,8 @@ class Agent:
     """Content hash of the spec of the current generation."""
     previous: str | None = None
     """Content hash of the spec of the previous generation, which may still be at work."""
+    origin: Origin | None = None
+    """Where the spec of its first generation was found."""
     generation: int = 1
     drained: int = 1
     """The last generation before which no attempt is at work any more."""

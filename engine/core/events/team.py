@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import field
 
-from engine.core.entities.team import Coordination
+from engine.core.entities.team import Coordination, Origin
 from engine.core.events.base import AgentEvent, AttemptEvent, Event, SupervisorEvent, TaskEvent
 from engine.core.records.records import fact
 from engine.core.records.values import Usage
@@ -67,6 +67,8 @@ class AgentAdded(AgentEvent):
     """A program or a team file declares it."""
     run_id: str | None = None
     """The run whose agent added it."""
+    origin: Origin | None = None
+    """Where its spec was found; None if a person or a program wrote it."""
 
 
 @fact

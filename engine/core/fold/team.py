@@ -102,6 +102,7 @@ def _agent_added(state: State, event: events.AgentAdded) -> None:
         name=event.name,
         supervisor_id=event.supervisor_id,
         spec=add_spec(state, event.spec),
+        origin=event.origin,
         created_seq=state.seq,
         idle_since_ms=state.at_ms,
     )

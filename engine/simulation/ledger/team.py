@@ -10,7 +10,7 @@ from engine.core import events
 from engine.core.records.records import copy_with
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec, spec_hash
-from engine.core.state import Agent, State, Supervisor
+from engine.core.state import Agent, Origin, State, Supervisor
 from engine.simulation.ledger import Ledger, make_entry
 
 Declaration: TypeAlias = tuple[str | None, str]
@@ -56,6 +56,7 @@ class AgentEntry:
     name: str
     supervisor_id: str
     spec: AgentSpec
+    origin: Origin | None = None
     previous: AgentSpec | None = None
     generation: int = 1
     drained: int = 1

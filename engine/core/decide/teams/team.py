@@ -14,7 +14,7 @@ from engine.core.decide.work.failing import manual_close_events
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Decided, Mint
 from engine.core.discovery.nearest import nearest
-from engine.core.errors import DuplicateName, Refused, did_you_mean
+from engine.core.errors import DuplicateName, NotTrusted, Refused, did_you_mean
 from engine.core.events import (
     AgentAdded,
     AgentCheckAsked,
@@ -44,7 +44,7 @@ from engine.core.queries.work.queues import own_queue
 from engine.core.records.records import JsonValue, copy_with
 from engine.core.records.values import pluralize
 from engine.core.specs.spec import AgentSpec, Pool
-from engine.core.state import Agent, Run, State, Supervisor, Timer
+from engine.core.state import Agent, Origin, Run, State, Supervisor, Timer
 
 MAX_AGENTS_ADDED_PER_RUN = 10
 """Limit on agents that the agents of one run may add to the team."""
@@ -58,7 +58,9 @@ def add_agent(state: State, command: commands.AddAgent, ctx: DecisionContext) ->
         return _add(state, ctx, command)
     scratch = Scratch(state, ctx)
     done = []
-    more_commands = [copy_with(command, spec=spec, registered=None, name=None, also=[]) for spec in command.also]
+    more_commands = [
+        copy_with(command, spec=spec, registered=None, catalogue=None, name=None, also=[]) for spec in command.also
+    ]
     for addition in (copy_with(command, also=[]), *more_commands):
         done.append(_add(scratch.state, ctx, addition))
         scratch.take(done[-1].events)
@@ -73,12 +75,13 @@ def add_agent(state: State, command: commands.AddAgent, ctx: DecisionContext) ->
 def _add(state: State, ctx: DecisionContext, command: commands.AddAgent) -> Decided:
     # The command comes last: otherwise `handlers_in` would take this function for a second handler of it.
     supervisor = find_supervisor(state, command.supervisor)
+    origin = _origin_of(command, ctx)
     spec = requested_spec(state, command.spec, command.registered)
     name, why_not = command.name or spec.name, why_no_models(state, supervisor.id, spec)
     refuse_unless(not why_not, why_not)
     if ctx.run_id is not None:
         _check_addition(state, ctx.run_id, name)
-    events = trust(state, [spec], ctx)
+    events = _trust_added(state, ctx, spec, origin)
     evicted_agent = find_evictable(state, supervisor, evict=command.evict)
     if evicted_agent is None or evicted_agent.name != name:
         check_name_free(state, supervisor, name)
@@ -95,6 +98,7 @@ def _add(state: State, ctx: DecisionContext, command: commands.AddAgent) -> Deci
             queues=able_queues_for(state, supervisor.id, spec, name, excluded=evicted_agent),
             declared=command.declared,
             run_id=ctx.run_id,
+            origin=origin,
         )
     )
     note = "" if evicted_agent is None else f" in the place of {evicted_agent.name}"
@@ -102,6 +106,28 @@ def _add(state: State, ctx: DecisionContext, command: commands.AddAgent) -> Deci
         {"agent_id": agent_id} if evicted_agent is None else {"agent_id": agent_id, "evicted": evicted_agent.id}
     )
     return Decided(events=events, summary=f"added {name} under {supervisor.name}{note}", result=result)
+
+
+def _origin_of(command: commands.AddAgent, ctx: DecisionContext) -> Origin | None:
+    """Return where the spec of a command comes from; raises Refused if the engine did not fill in that of an entry."""
+    if command.catalogue is None:
+        return None
+    refuse_unless(
+        ctx.origin is not None and command.registered is None,
+        "the entry of a catalogue is added by its id alone, by a running engine",
+    )
+    return ctx.origin
+
+
+def _trust_added(state: State, ctx: DecisionContext, spec: AgentSpec, origin: Origin | None) -> list[Event]:
+    """Return the event of new trust in a spec, if any; raises NotTrusted with what to do."""
+    try:
+        return trust(state, [spec], ctx)
+    except NotTrusted as error:
+        if origin is None:
+            raise
+        hint = f"allow them here with: quarterdeck add --catalogue {origin.id} --trust"
+        raise NotTrusted(error.references, hint) from error
 
 
 def _check_addition(state: State, run_id: str, name: str) -> None:
