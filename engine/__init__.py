@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from engine.supervisor.metrics import ActiveAgent, SupervisorMetrics
     from engine.supervisor.registry import AgentInfo, AgentRegistry, SpecifiedAgent, UnknownName, create_agent_from_spec
     from engine.supervisor.results import RunCancelled, RunFailed, RunResult, RunSkipped, WorkStatus
+    from engine.supervisor.state_view import DynamicSupervisorState
     from store import StoreBusy
 
 _LOADED_ON_FIRST_USE = {
@@ -71,6 +72,7 @@ _LOADED_ON_FIRST_USE = {
     "UnknownRuntime Unusable",
     "engine.supervisor.metrics": "ActiveAgent SupervisorMetrics",
     "engine.supervisor.registry": "AgentInfo AgentRegistry SpecifiedAgent UnknownName create_agent_from_spec",
+    "engine.supervisor.state_view": "DynamicSupervisorState",
     "engine.supervisor.results": "RunCancelled RunFailed RunResult RunSkipped WorkStatus",
     "engine.runtimes.functions.context": "BlockingContext Context",
     "engine.runtimes.functions.task": "Task",
@@ -86,8 +88,8 @@ _MODULES = {name: module for module, names in _LOADED_ON_FIRST_USE.items() for n
 __all__ = [
     "ActiveAgent", "AgentCapability", "AgentCrashed", "AgentInfo", "AgentRegistry", "AgentSpec", "AlreadyStarted",
     "AttachedSupervisor", "BlockingContext", "Circuit", "Clock", "CommandRefusedError", "Context",
-    "DelegationFailed", "DiscoveryConfig", "DynamicSupervisor", "EngineError", "Escalate", "Explanation", "Fail",
-    "Failover",
+    "DelegationFailed", "DiscoveryConfig", "DynamicSupervisor", "DynamicSupervisorState",
+    "EngineError", "Escalate", "Explanation", "Fail", "Failover",
     "HostStopped", "Limits", "McpSpec", "ModelSpec", "NotEmpty", "NotInThisVersion", "NotRunning", "PermanentFailure",
     "Pool", "Preempt", "Price",
     "RealClock", "Restart", "Retry", "RetryLater", "RunCancelled", "RunFailed", "RunResult", "RunSkipped", "Skip",

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, MutableSequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any, overload
 
 from typing_extensions import override
 
+from engine.core.activities.workflow import workflow_state
 from engine.core.commands import AddAgent, RemoveMember, SwapAgent
 from engine.core.discovery.capability_index import CapabilityIndex
 from engine.core.errors import DuplicateName
@@ -16,6 +18,7 @@ from engine.core.specs.spec import AgentSpec
 from engine.supervisor.metrics import ActiveAgent, SupervisorMetrics, agent_view, metrics_of
 from engine.supervisor.node import SupervisorNode, spec_of, translate_refusals
 from engine.supervisor.registry import SpecifiedAgent, create_agent_from_spec
+from engine.supervisor.state_view import DynamicSupervisorState, messages_of
 
 
 class Views(SupervisorNode):
@@ -33,8 +36,21 @@ class Views(SupervisorNode):
 
     def list_available_agents(self) -> list[str]:
         """Return the names in the program's registry, then those in the team's, from which agents can be added."""
-        own_names = [info.name for info in self.agent_registry or ()]
-        return list(dict.fromkeys([*own_names, *self._state.registry]))
+        return [*self._available_specs()]
+
+    @property
+    def state(self) -> DynamicSupervisorState:
+        """All of it at this moment: conversations, agents, specs, metrics, and what its work is at."""
+        state, supervisor = self._state, self._supervisor
+        agents = self.active_agents
+        return DynamicSupervisorState(
+            messages=(*messages_of(state, supervisor),),
+            active_agents=MappingProxyType(agents),
+            agent_capabilities=MappingProxyType({name: agent.capability for name, agent in agents.items()}),
+            available_specs=MappingProxyType(self._available_specs()),
+            supervisor_metrics=metrics_of(state, supervisor),
+            workflow_state=workflow_state(state, supervisor),
+        )
 
     def get_supervision_metrics(self) -> SupervisorMetrics:
         """Return metrics of the supervisor, including everything under it."""
@@ -57,18 +73,21 @@ class Views(SupervisorNode):
         """Return an agent of `spec`, to register or add."""
         return create_agent_from_spec(spec)
 
+    def _available_specs(self) -> dict[str, AgentSpec]:
+        state, own_specs = self._state, {info.name: info.spec for info in self.agent_registry or ()}
+        team = {name: self._engine.with_callables(state.specs[key]) for name, key in state.registry.items()}
+        return own_specs | team | own_specs
+
     def _known_specs(self) -> dict[str, AgentSpec]:
-        state, with_callables = self._state, self._engine.with_callables
-        team = {name: with_callables(state.specs[key]) for name, key in state.registry.items()}
-        own_specs = {info.name: info.spec for info in self.agent_registry or ()}
-        target = self._target
+        state, with_callables, target = self._state, self._engine.with_callables, self._target
         added_specs = [
             command.spec
             for command in self._engine.posted
             if isinstance(command, AddAgent) and command.supervisor == target
         ]
-        team |= {spec.name: spec for spec in added_specs if spec is not None}
-        return team | own_specs | {agent.name: with_callables(state.spec_of(agent)) for agent in self._agents}
+        added = {spec.name: spec for spec in added_specs if spec is not None}
+        own = {agent.name: with_callables(state.spec_of(agent)) for agent in self._agents}
+        return self._available_specs() | added | own
 
 
 class AgentSpecs(MutableSequence[AgentSpec]):
