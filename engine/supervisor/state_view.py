@@ -12,7 +12,7 @@ from engine.supervisor.metrics import ActiveAgent, SupervisorMetrics
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ConversationMessage:
     """A request of a conversation, or the answer to it."""
 
     conversation: str
@@ -26,12 +26,14 @@ class Message:
 class DynamicSupervisorState:
     """A supervisor at one moment; it does not change with the team."""
 
-    messages: tuple[Message, ...]
+    messages: tuple[ConversationMessage, ...]
     """Its conversations, the one used last at the end: the last 50 exchanges of each, then its open requests."""
     active_agents: Mapping[str, ActiveAgent]
     """Its own agents by name."""
     agent_capabilities: Mapping[str, AgentCapability]
     """Their capabilities by name."""
+    discovered_agents: Mapping[str, ActiveAgent]
+    """Those of them whose spec was found in a catalogue or by a search."""
     available_specs: Mapping[str, AgentSpec]
     """Specs of the program's registry and the team's, from which agents can be added, by name."""
     supervisor_metrics: SupervisorMetrics
@@ -40,17 +42,17 @@ class DynamicSupervisorState:
     """What its open work, and that of everything under it, is at."""
 
 
-def messages_of(state: State, supervisor: Supervisor) -> Iterator[Message]:
+def messages_of(state: State, supervisor: Supervisor) -> Iterator[ConversationMessage]:
     """Yield the messages of a supervisor's conversations."""
     open_runs = [run for run in state.runs.values() if run.supervisor_id == supervisor.id]
     for name, conversation in supervisor.conversations.items():
         for _, exchange in sorted(conversation.exchanges.items()):
-            yield Message(name, exchange.run_id, "user", _text(exchange.request))
+            yield ConversationMessage(name, exchange.run_id, "user", _text(exchange.request))
             answer = exchange.error if exchange.output is None else exchange.output
-            yield Message(name, exchange.run_id, "assistant", _text(answer))
+            yield ConversationMessage(name, exchange.run_id, "assistant", _text(answer))
         for run in open_runs:
             if run.conversation == name:
-                yield Message(name, run.id, "user", _text(run.request))
+                yield ConversationMessage(name, run.id, "user", _text(run.request))
 
 
 def _text(value: StoredValue) -> str | None:

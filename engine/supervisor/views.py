@@ -43,10 +43,14 @@ class Views(SupervisorNode):
         """All of it at this moment: conversations, agents, specs, metrics, and what its work is at."""
         state, supervisor = self._state, self._supervisor
         agents = self.active_agents
+        found = [
+            agent.name for agent in self._agents if agent.origin and agent.origin.kind in ("catalogue", "discovery")
+        ]
         return DynamicSupervisorState(
             messages=(*messages_of(state, supervisor),),
             active_agents=MappingProxyType(agents),
             agent_capabilities=MappingProxyType({name: agent.capability for name, agent in agents.items()}),
+            discovered_agents=MappingProxyType({name: agents[name] for name in found}),
             available_specs=MappingProxyType(self._available_specs()),
             supervisor_metrics=metrics_of(state, supervisor),
             workflow_state=workflow_state(state, supervisor),

@@ -1,6 +1,7 @@
 """Looking at a team: agents, figures, registries, and who would be chosen."""
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,11 +11,19 @@ from engine import (
     AgentRegistry,
     AgentSpec,
     CommandRefusedError,
+    Context,
     DynamicSupervisor,
     RunFailed,
+    Task,
     UnknownName,
     create_agent_from_spec,
 )
+from engine.core.commands import AddAgent, Order
+from engine.core.specs.spec import spec_hash
+from engine.core.state import Origin
+from tests.databases import write_database
+from tests.world import agent as of_crew
+from tests.world import team_world
 
 pytestmark = pytest.mark.anyio
 
@@ -74,6 +83,58 @@ async def test_success_rates_are_asked_for_by_specialty() -> None:
     assert (metrics.tasks_done, metrics.tasks_failed, metrics.agents, metrics.busy) == (5, 5, 1, 0)
     with pytest.raises(AttributeError, match="did you mean success_rate"):
         _ = metrics.sucess_rate
+
+
+async def test_the_state_of_a_supervisor_is_one_frozen_value() -> None:
+    registry = AgentRegistry()
+    registry.register_agent(agent("spare"))
+    team = DynamicSupervisor("team", agent_specs=[agent("a", specialties=["research"])], agent_registry=registry)
+    async with team:
+        before = team.state
+        await team.arun("hello")
+        await team.arun("long " * 100, conversation="other")
+        state = team.state
+
+    assert [(one.conversation, one.role, one.text) for one in state.messages] == [
+        ("main", "user", "hello"), ("main", "assistant", "hello"), ("other", "user", None), ("other", "assistant", None)
+    ]  # fmt: skip
+    assert (await team.status(state.messages[-1].run_id)).output == "long " * 100
+    assert state.agent_capabilities["a"] == state.active_agents["a"].capability
+    assert [*state.available_specs] == team.list_available_agents() == ["spare", "a"]
+    assert (before.active_agents["a"].tasks, before.messages, before.workflow_state) == (0, (), "idle")
+    assert state.supervisor_metrics.tasks_done == state.active_agents["a"].tasks == 2
+    with pytest.raises(AttributeError):
+        state.workflow_state = "idle"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        state.active_agents["b"] = state.active_agents["a"]  # type: ignore[index]
+
+
+def test_the_state_of_a_team_elsewhere_names_agents_that_a_catalogue_has_brought(tmp_path: Path) -> None:
+    world, spec = team_world(of_crew("ada")), of_crew("scout")
+    origin = Origin(kind="catalogue", id="c0123456789abcdef", hash=spec_hash(spec))
+    command = AddAgent(spec=spec, catalogue=origin.id)
+    world.say(Order(id="add", command=command, granted={"crew:scout": "1"}, origin=origin))
+    team = DynamicSupervisor.attach(write_database(tmp_path / "team.db", world.journal))
+
+    assert ((*team.state.active_agents,), (*team.state.discovered_agents,)) == (("ada", "scout"), ("scout",))
+
+
+async def test_a_supervisor_that_executes_says_so_until_it_waits_for_a_person() -> None:
+    states = []
+
+    async def asker(task: Task, ctx: Context) -> str:
+        states.append(team.state.workflow_state)
+        return await ctx.ask("which?")
+
+    team = DynamicSupervisor("team", agent_specs=[agent("a", run=asker)])
+    async with team:
+        run_id = await team.submit("go")
+        question = await team.next_question()
+        states.append(team.state.workflow_state)
+        await team.answer(question.id, "reply", output="this")
+        await team.wait(run_id)
+
+    assert [*states, team.state.workflow_state] == ["executing", "waiting", "idle"]
 
 
 async def test_views_are_copies() -> None:
