@@ -6,6 +6,7 @@ makes an agent suit a capability.
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 from engine.core.discovery.words import identifier_stems, phrase_key, stems
 
@@ -15,6 +16,19 @@ MAX_DESCRIPTION_CHARS = 1_000
 # Words that do not tell agents apart; kept if a name has no other word.
 _NOUNS_OF_ROLE = "agent worker bot helper assistant expert specialist member node"
 _NOUNS_OF_WORK = "task tasks work job jobs category requests request kind"
+
+Rank: TypeAlias = tuple[float, int, int, str, str]
+"""A sort key that breaks ties; the smallest comes first."""
+
+
+def success_rate(done: int, failed: int) -> float:
+    """Return the share of successful attempts, with Laplace smoothing: 0.5 for a new agent."""
+    return (done + 1) / (done + failed + 2)
+
+
+def rank_of(id: str, name: str, done: int, failed: int, load: int, age: int) -> Rank:
+    """Return the rank of an agent: by success rate, load, age, name and id."""
+    return -success_rate(done, failed), load, age, name, id
 
 
 @dataclass(slots=True, frozen=True)
@@ -37,14 +51,9 @@ class Candidate:
     """A number that grows with each agent that joins; the older agent wins a tie."""
 
     @property
-    def success_rate(self) -> float:
-        """Share of successful attempts with Laplace smoothing: 0.5 for a new agent."""
-        return success_rate(self.done, self.failed)
-
-
-def success_rate(done: int, failed: int) -> float:
-    """Return the share of successful attempts, with Laplace smoothing."""
-    return (done + 1) / (done + failed + 2)
+    def rank(self) -> Rank:
+        """The sort key that breaks ties."""
+        return rank_of(self.id, self.name, self.done, self.failed, self.load, self.age)
 
 
 @dataclass(slots=True, frozen=True)

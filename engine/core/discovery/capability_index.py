@@ -1,20 +1,21 @@
-"""An inverted index that finds agents by the words of their descriptions, fast among a hundred thousand agents.
+"""An inverted index that finds agents by the words of their descriptions.
 
-One posting list per word and field: specialties, single words of them, names, texts. Results do not depend on the order
-of adding and removing: ties are broken by success rate, load, age, name and id. See docs/decisions/measurements.md.
+One posting set per word and field: specialties, single words of them, names, texts. A search adds up the points of all
+who match a word. Results do not depend on the order of adding and removing: ties are broken by success rate, load, age,
+name and id. See docs/decisions/measurements.md.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
+from heapq import nlargest, nsmallest
 from math import inf, log
 from operator import itemgetter
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from engine.core.discovery.best_matches import Grant, RequestWord, best_slots
-from engine.core.discovery.candidate import Candidate, Profile, profile_of
-from engine.core.discovery.ranks import OrderedRanks, Rank, Ranks, Slot, rank_of
+from engine.core.discovery.candidate import Candidate, Profile, Rank, profile_of
+from engine.core.discovery.match import Match
 from engine.core.discovery.synonyms import SYNONYMS, synonyms_by_phrase
 from engine.core.discovery.words import Word, words
 
@@ -27,23 +28,39 @@ TEXT = 1.0
 """A word of the description or of a tool; a synonym of one word of a specialty."""
 
 _MAX_PHRASE_WORDS = 4
-_MAX_CACHED = 4_096
+_DIGITS = 6
+"""Points are compared to so many decimals: equal ones, added up in a different order, differ in the last."""
+_NOISE = 10**-_DIGITS
 
-Postings: TypeAlias = dict[str, set[Slot]]
+Postings: TypeAlias = dict[str, set[str]]
+
+
+class Grant(NamedTuple):
+    """The points that a set of candidates gets for one word."""
+
+    points: float
+    """Its weight times the rarity of what they match."""
+    weight: float
+    ids: set[str]
 
 
 @dataclass(slots=True, frozen=True)
-class Match:
-    """A candidate that matches a request."""
+class RequestWord:
+    """A distinct word of a request with its grants, most points first; a candidate gets only its first grant."""
 
-    id: str
-    name: str
-    score: float
-    words: tuple[str, ...]
-    """The words of the request that it covers, in lower case and in their order; for a chosen agent only those that
-    no agent chosen before it covers."""
-    first_at: int
-    """Offset of the first of these words in the text, in characters."""
+    text: str
+    at: int
+    """Offset of its first occurrence, in characters."""
+    grants: tuple[Grant, ...]
+    max_points: float
+    """The points of a specialty that is as rare as the rarest match; 0 if no candidate matches."""
+
+    def grant_of(self, id: str) -> Grant | None:
+        """The grant of a candidate for this word."""
+        for grant in self.grants:
+            if id in grant.ids:
+                return grant
+        return None
 
 
 class CapabilityIndex:
@@ -59,20 +76,15 @@ class CapabilityIndex:
     ) -> None:
         self.synonyms = synonyms
         self._synonyms_by_phrase = synonyms_by_phrase(synonyms)
-        self._slots: dict[str, Slot] = {}
-        self._candidates: dict[Slot, Candidate] = {}
-        self._profiles: dict[Slot, Profile] = {}
-        self._own_ranks = OrderedRanks()
-        self._ranks: OrderedRanks | Ranks = self._own_ranks
-        self.without_specialties: set[Slot] = set()
-        """Candidates that claim no specialty."""
-        self._next_slot: Slot = 0
+        by_id: dict[str, Candidate] = {}
+        self._candidates = by_id
+        self._profiles: dict[str, Profile] = {}
+        self._rank: Callable[[str], Rank] = lambda id: by_id[id].rank
         self._specialties: Postings = {}
         self._parts: Postings = {}
         self._names: Postings = {}
         self._texts: Postings = {}
         self._spread: Counter[str] = Counter()
-        self._cached_grants: dict[tuple[str, ...], tuple[Grant, ...]] = {}
         for candidate in candidates:
             self.add(candidate)
 
@@ -80,51 +92,38 @@ class CapabilityIndex:
         return len(self._candidates)
 
     def __contains__(self, id: str) -> bool:
-        return id in self._slots
+        return id in self._candidates
 
     def __getitem__(self, id: str) -> Candidate:
-        return self._candidates[self._slots[id]]
+        return self._candidates[id]
 
     def add(self, candidate: Candidate) -> None:
         """Add `candidate`, or update the one with its id (cheap while its words are the same)."""
         profile = profile_of(candidate)
-        slot = self._slots.get(candidate.id)
-        if slot is not None and self._profiles[slot] != profile:
-            self.remove(candidate.id)
-            slot = None
-        if slot is None:
-            slot = self._slots[candidate.id] = self._next_slot
-            self._next_slot += 1
-            self._profiles[slot] = profile
+        known_profile = self._profiles.get(candidate.id)
+        if known_profile != profile:
+            if known_profile is not None:
+                self.remove(candidate.id)
+            self._profiles[candidate.id] = profile
             for postings, keys in self._places(profile):
                 for key in keys:
-                    postings.setdefault(key, set()).add(slot)
+                    postings.setdefault(key, set()).add(candidate.id)
             self._spread.update(profile.every)
-            # The rarity of a word depends on the number of candidates, so every cached grant is outdated.
-            self._cached_grants.clear()
-        self._candidates[slot] = candidate
-        (self.without_specialties.discard if candidate.specialties else self.without_specialties.add)(slot)
-        rank = rank_of(candidate.id, candidate.name, candidate.done, candidate.failed, candidate.load, candidate.age)
-        self._own_ranks.put(slot, rank)
+        self._candidates[candidate.id] = candidate
 
     def ranked_by(self, rank: Callable[[str], Rank]) -> "CapabilityIndex":
         """Return an index of the same words in which ties are broken by `rank`, a function of the id."""
-        # A shallow copy: it shares the posting lists, which are far larger than the ranks.
-        ranked = copy(self)
-        ranked._ranks = Ranks(lambda slot: rank(self._candidates[slot].id))
+        ranked = copy(self)  # a shallow one, which shares the postings
+        ranked._rank = rank
         return ranked
 
     def remove(self, id: str) -> None:
         """Remove a candidate; raises KeyError if there is no candidate with this id."""
-        slot = self._slots.pop(id)
-        del self._candidates[slot]
-        self._own_ranks.drop(slot)
-        profile = self._profiles.pop(slot)
-        self.without_specialties.discard(slot)
-        self._cached_grants.clear()
+        del self._candidates[id]
+        profile = self._profiles.pop(id)
         for postings, keys in self._places(profile):
             for key in keys:
-                postings[key].discard(slot)
+                postings[key].discard(id)
                 if not postings[key]:
                     del postings[key]
         for key in profile.every:
@@ -135,49 +134,59 @@ class CapabilityIndex:
     def search(self, text: str, limit: int = 10) -> list[Match]:
         """Return the best `limit` candidates for `text`, best first; none if no candidate has a word of it."""
         request_words = self.parse_request(text)
-        return [self.match(slot, request_words) for slot in self.best(request_words, limit)]
+        return [self.match(id, request_words) for id in self.best(request_words, limit)]
 
     def parse_request(self, text: str) -> tuple[RequestWord, ...]:
-        """Return the distinct words of `text` that at least one candidate matches, in their order."""
+        """Return the distinct words of `text` in their order."""
         text_words = words(text)
         phrases = self._phrases(text_words)
         first = {word.stem: word for word in reversed(text_words)}
-        request_words = (
-            RequestWord(word.text, word.at, self._grants_of((stem, *phrases[stem]))) for stem, word in first.items()
-        )
-        return tuple(word for word in sorted(request_words, key=lambda word: word.at) if word.grants)
+        in_order = sorted(first.values(), key=lambda word: word.at)
+        return tuple(self._request_word(word, phrases[word.stem]) for word in in_order)
 
-    def best(self, request_words: Iterable[RequestWord], limit: int) -> Iterator[Slot]:
-        """Yield the slots of the best `limit` candidates for these words, best first."""
-        return best_slots(request_words, self._ranks, limit)
+    def points(self, request_words: Iterable[RequestWord]) -> dict[str, float]:
+        """Return the points of each candidate that matches one of these words, by id."""
+        return {id: round(points, _DIGITS) for id, points in self._sums(request_words, 0.0).items()}
 
-    def match(
-        self, slot: Slot, request_words: Iterable[RequestWord], among: Iterable[RequestWord] | None = None
-    ) -> Match:
-        """Return a candidate's score for `request_words`, and which words of `among`, or of all of these, it covers."""
-        granted = [(word, grant.points) for word in request_words if (grant := word.grant_of(slot))]
-        counted = None if among is None else {word.at for word in among}
-        covered = [word for word, _ in granted if counted is None or word.at in counted]
-        candidate = self._candidates[slot]
-        return Match(
-            id=candidate.id,
-            name=candidate.name,
-            score=round(sum(points for _, points in granted), 6),
-            words=tuple(word.text for word in covered),
-            first_at=min((word.at for word in covered), default=0),
-        )
+    def best(self, request_words: Iterable[RequestWord], limit: int, min_weight: float = 0.0) -> list[str]:
+        """Return the ids of the best `limit` candidates by these points, best first; equal ones by their ranks."""
+        sums = self._sums(request_words, min_weight)
+        least = min(nlargest(limit, sums.values()), default=inf) - _NOISE
+        contenders = [id for id, points in sums.items() if points >= least]
+        return nsmallest(limit, contenders, key=lambda id: (-round(sums[id], _DIGITS), self._rank(id)))
 
-    def slot(self, id: str) -> Slot:
-        """The slot of a candidate."""
-        return self._slots[id]
+    def match(self, id: str, request_words: Iterable[RequestWord]) -> Match:
+        """Return a candidate's score for a request, and which of its words it matches."""
+        matched, missing, points, max_points = list[str](), list[str](), 0.0, 0.0
+        for word in request_words:
+            grant = word.grant_of(id)
+            (matched if grant else missing).append(word.text)
+            points += grant.points if grant else 0.0
+            max_points += word.max_points
+        score = round(points / max_points, _DIGITS) if max_points else 0.0
+        return Match(id=id, name=self._candidates[id].name, score=score, matched=matched, missing=missing)
 
-    def in_order(self, slots: Iterable[Slot]) -> list[str]:
-        """The ids of `slots`, by success rate, load, age, name and id."""
-        return [self._candidates[slot].id for slot in sorted(slots, key=self._ranks.__getitem__)]
+    def in_order(self, ids: Iterable[str]) -> list[str]:
+        """Return `ids` by success rate, load, age, name and id."""
+        return sorted(ids, key=self._rank)
 
-    def vocabulary(self) -> dict[str, set[Slot]]:
-        """Every claimed word and specialty, with the slots of the candidates that claim it."""
+    def vocabulary(self) -> dict[str, set[str]]:
+        """Every claimed word and specialty, with the ids of the candidates that claim it."""
         return {**self._specialties, **self._names}
+
+    def _sums(self, request_words: Iterable[RequestWord], min_weight: float) -> dict[str, float]:
+        """Add up the points of each candidate for these words, by id; grants of less weight do not count."""
+        sums: dict[str, float] = {}
+        for word in request_words:
+            of_word: dict[str, float] = {}
+            for grant in reversed(word.grants):
+                if grant.weight >= min_weight:
+                    of_word.update(dict.fromkeys(grant.ids, grant.points))
+            if len(of_word) > len(sums):
+                of_word, sums = sums, of_word
+            for id, points in of_word.items():
+                sums[id] = sums.get(id, 0.0) + points
+        return sums
 
     def _places(self, profile: Profile) -> tuple[tuple[Postings, Iterable[str]], ...]:
         return (
@@ -201,37 +210,28 @@ class CapabilityIndex:
                         phrases[word.stem].append(phrase)
         return phrases
 
-    def _grants_of(self, phrases: tuple[str, ...]) -> tuple[Grant, ...]:
-        """Return the grants of a stem and the phrases around it, cached until a candidate joins or leaves."""
-        grants = self._cached_grants.get(phrases)
-        if grants is None:
-            if len(self._cached_grants) >= _MAX_CACHED:
-                self._cached_grants.clear()
-            grants = self._cached_grants[phrases] = self._grants(phrases)
-        return grants
+    def _request_word(self, word: Word, phrases: Iterable[str]) -> RequestWord:
+        grants = sorted(self._grants(word.stem, phrases), key=itemgetter(0, 1), reverse=True)
+        max_points = max((SPECIALTY * grant.points / grant.weight for grant in grants), default=0.0)
+        return RequestWord(word.text, word.at, tuple(grants), max_points)
 
-    def _grants(self, phrases: tuple[str, ...]) -> tuple[Grant, ...]:
-        grants: list[Grant] = []
-        stem = phrases[0]
-        for phrase in phrases:
-            self._add_grant(grants, SPECIALTY, phrase, self._specialties, inf)
+    def _grants(self, stem: str, phrases: Iterable[str]) -> Iterator[Grant]:
+        for phrase in (stem, *phrases):
+            yield from self._granted(SPECIALTY, phrase, self._specialties)
             synonyms = self._synonyms_by_phrase.get(phrase)
             if synonyms:
                 # A rare synonym must not count for more than the word itself.
                 ceiling = self._rarity(phrase)
                 for weight, postings in ((NAME, self._specialties), (NAME, self._names), (TEXT, self._parts)):
                     for synonym in synonyms & postings.keys():
-                        self._add_grant(grants, weight, synonym, postings, ceiling)
-        self._add_grant(grants, NAME, stem, self._names, inf)
-        self._add_grant(grants, PART, stem, self._parts, inf)
-        self._add_grant(grants, TEXT, stem, self._texts, inf)
-        grants.sort(key=itemgetter(0, 1), reverse=True)
-        return tuple(grants)
+                        yield from self._granted(weight, synonym, postings, ceiling)
+        yield from self._granted(NAME, stem, self._names)
+        yield from self._granted(PART, stem, self._parts)
+        yield from self._granted(TEXT, stem, self._texts)
 
-    def _add_grant(self, grants: list[Grant], weight: float, key: str, postings: Postings, ceiling: float) -> None:
-        slots = postings.get(key)
-        if slots:
-            grants.append(Grant(weight * min(self._rarity(key), ceiling), weight, slots))
+    def _granted(self, weight: float, key: str, postings: Postings, ceiling: float = inf) -> Iterator[Grant]:
+        if key in postings:
+            yield Grant(weight * min(self._rarity(key), ceiling), weight, postings[key])
 
     def _rarity(self, key: str) -> float:
         """Inverse frequency of a word or a whole specialty among the candidates; infinite if no candidate has it."""

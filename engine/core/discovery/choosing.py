@@ -1,27 +1,33 @@
 """Chooses agents for a request by words, without a model, and explains the choice.
 
 A greedy set cover of the words of the request, widened by synonyms: first the agent with the highest score, then the
-candidate that best matches the remaining words. Weights are in `capability_index`, the search is in `best_matches`,
-words in `words` and `synonyms`. See docs/semantics/coordination.md.
+candidate that best matches the remaining words. Weights and search are in `capability_index`, words in `words` and
+`synonyms`. See docs/semantics/coordination.md.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import TypeAlias
 
-from engine.core.discovery.best_matches import RequestWord
 from engine.core.discovery.candidate import Candidate, Profile, category_stem, profile_of
-from engine.core.discovery.capability_index import NAME, TEXT, CapabilityIndex, Match
+from engine.core.discovery.capability_index import NAME, PART, TEXT, CapabilityIndex, RequestWord
+from engine.core.discovery.match import Match
 from engine.core.discovery.nearest import MAX_NAMES_COMPARED, preselect
-from engine.core.discovery.ranks import Slot
 from engine.core.discovery.synonyms import synonyms_by_phrase
 from engine.core.discovery.words import words
+from engine.core.records.records import copy_with
 
 _MAX_JOINERS_TRIED = 8
 _MAX_WORDS_COMPARED = 12
 _MAX_WORDS_EXPLAINED = 6
 _NEAREST = 3
+_MAX_CHOSEN = 5
 _NO_MATCH = "no agent matches a word of the request"
+
+
+_Covered: TypeAlias = dict[str, tuple[RequestWord, ...]]
+"""The chosen agents by id, with the words that each is chosen for."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -40,7 +46,7 @@ def choose(
     request: str,
     candidates: Iterable[Candidate] | CapabilityIndex,
     *,
-    limit: int = 5,
+    limit: int = _MAX_CHOSEN,
     first: CapabilityIndex | None = None,
 ) -> AgentChoice:
     """Choose the agents for `request`.
@@ -53,32 +59,34 @@ def choose(
         request: Its text; of a very long one both ends are read.
         candidates: With unique ids, in any order; an index is fastest, and may have other synonyms.
         limit: Maximum number of agents.
-        first: The candidates that can work now; the others are chosen only for words that none of these claims.
+        first: Those that can work now; the others are chosen only for words that none of these claims.
 
     Returns:
         The chosen agents; none if no candidate claims a word of the request.
     """
     index = _to_index(candidates)
-    chosen: list[Match] = []
+    request_words = index.parse_request(request)
+    chosen: _Covered = {}
     if first is not None:
-        _cover(request, first, chosen, limit)
-    _cover(request, index, chosen, limit)
-    matches = tuple(sorted(chosen, key=lambda match: match.first_at))
+        _cover(first, first.parse_request(request), chosen, limit)
+    _cover(index, request_words, chosen, limit)
+    matches = tuple(
+        copy_with(index.match(id, request_words), matched=[word.text for word in covered])
+        for id, covered in sorted(chosen.items(), key=lambda one: one[1][0].at)
+    )
     near = () if matches else _nearest_claims(request, index)
     return AgentChoice(matches, _explanation(matches, near), near)
 
 
-def _cover(request: str, index: CapabilityIndex, chosen: list[Match], limit: int) -> None:
+def _cover(index: CapabilityIndex, request_words: Iterable[RequestWord], chosen: _Covered, limit: int) -> None:
     """Add agents of an index to `chosen` until every word that the index knows is covered."""
-    request_words = index.parse_request(request)
-    before = [index.slot(match.id) for match in chosen]
-    uncovered = tuple(word for word in request_words if all(word.grant_of(slot) is None for slot in before))
+    uncovered = tuple(word for word in request_words if word.grants and not any(map(word.grant_of, chosen)))
     while uncovered and len(chosen) < limit:
-        slot = _next_slot(index, uncovered, first=not chosen)
-        if slot is None:
+        id = _next_id(index, uncovered, first=not chosen)
+        if id is None:
             break
-        chosen.append(index.match(slot, request_words, uncovered))
-        uncovered = tuple(word for word in uncovered if word.grant_of(slot) is None)
+        chosen[id] = tuple(word for word in uncovered if word.grant_of(id))
+        uncovered = tuple(word for word in uncovered if not word.grant_of(id))
 
 
 def choose_category(
@@ -90,14 +98,18 @@ def choose_category(
     it by category, name or specialty (half if they claim a synonym of it). Of equal scores the first declared wins.
     """
     index = _to_index(candidates)
-    chosen = [(profile_of(index[match.id]), match.score) for match in choose(request, index).matches]
+    request_words = index.parse_request(request)
+    chosen: _Covered = {}
+    _cover(index, request_words, chosen, _MAX_CHOSEN)
+    points = index.points(request_words)
+    profiles = {id: profile_of(index[id]) for id in chosen}
     keys = [Candidate(key, key, (category_stem(key),)) for key in categories]
-    matches = CapabilityIndex(keys, synonyms=index.synonyms).search(request, len(keys))
-    own_scores = {match.id: match.score for match in matches}
+    own_index = CapabilityIndex(keys, synonyms=index.synonyms)
+    own_points = own_index.points(own_index.parse_request(request))
     scores: dict[str, float] = {}
     for key in categories:
-        agent_score = sum(_share(key, profile, index) * score for profile, score in chosen)
-        scores[key] = round(own_scores.get(key, 0.0) + agent_score, 6)
+        agent_points = sum(_share(key, profiles[id], index) * points[id] for id in chosen)
+        scores[key] = round(own_points.get(key, 0.0) + agent_points, 6)
     best = max(scores, key=scores.__getitem__, default=None)
     return best if best is not None and scores[best] > 0 else None
 
@@ -106,33 +118,21 @@ def _to_index(candidates: Iterable[Candidate] | CapabilityIndex) -> CapabilityIn
     return candidates if isinstance(candidates, CapabilityIndex) else CapabilityIndex(candidates)
 
 
-def _next_slot(index: CapabilityIndex, uncovered: tuple[RequestWord, ...], *, first: bool) -> Slot | None:
+def _next_id(index: CapabilityIndex, uncovered: tuple[RequestWord, ...], *, first: bool) -> str | None:
     if first:
-        return next(index.best(uncovered, 1), None)
-    if not index.without_specialties and _max_weight(uncovered) < NAME:
-        return None
-    claimed_words = tuple(
-        RequestWord(word.text, word.at, grants)
-        for word in uncovered
-        if (grants := tuple(grant for grant in word.grants if grant.weight > TEXT))
-    )
-    for words_left in (claimed_words, uncovered):
-        for slot in index.best(words_left, _MAX_JOINERS_TRIED):
-            if _brings_enough(index, slot, uncovered):
-                return slot
+        return index.best(uncovered, 1)[0]
+    for min_weight in (PART, TEXT):
+        for id in index.best(uncovered, _MAX_JOINERS_TRIED, min_weight):
+            if _brings_enough(index, id, uncovered):
+                return id
     return None
 
 
-def _max_weight(uncovered: tuple[RequestWord, ...]) -> float:
-    """Return an upper bound of the weight that one agent can have for these words."""
-    return sum(max(grant.weight for grant in word.grants) for word in uncovered)
-
-
-def _brings_enough(index: CapabilityIndex, slot: Slot, uncovered: tuple[RequestWord, ...]) -> bool:
+def _brings_enough(index: CapabilityIndex, id: str, uncovered: tuple[RequestWord, ...]) -> bool:
     """Return True when the agent matches more than a stray word in its description, or claims no specialty at all."""
-    if slot in index.without_specialties:
+    if not index[id].specialties:
         return True
-    return sum(grant.weight for word in uncovered if (grant := word.grant_of(slot))) >= NAME
+    return sum(grant.weight for word in uncovered if (grant := word.grant_of(id))) >= NAME
 
 
 def _share(key: str, profile: Profile, index: CapabilityIndex) -> float:
@@ -151,11 +151,11 @@ def _claims(profile: Profile, stems: str) -> bool:
 
 def _explanation(matches: tuple[Match, ...], near: tuple[str, ...]) -> str:
     if matches:
-        return ", ".join(f"{match.name} for {_quote(match.words)}" for match in matches)
+        return ", ".join(f"{match.name} for {_quote(match.matched)}" for match in matches)
     return f"no agent matches a word of the request; nearest: {', '.join(near)}" if near else _NO_MATCH
 
 
-def _quote(covered: tuple[str, ...]) -> str:
+def _quote(covered: list[str]) -> str:
     quoted_words = ", ".join(f"'{word}'" for word in covered[:_MAX_WORDS_EXPLAINED])
     remaining = len(covered) - _MAX_WORDS_EXPLAINED
     return f"{quoted_words} and {remaining} more" if remaining > 0 else quoted_words

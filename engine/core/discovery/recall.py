@@ -33,9 +33,9 @@ def best_insights(query: str, insights: Iterable[Recalled], limit: int) -> list[
     ages = {id: age for age, id in enumerate(by_id)}
     if tokens(query):
         index = CapabilityIndex(Candidate(insight.id, "", insight.tags, insight.text) for insight in by_id.values())
-        scores = {match.id: match.score for match in index.search(query, max(len(by_id), 1))}
+        points = index.points(index.parse_request(query))
     else:
-        scores = dict.fromkeys(by_id, 1.0)
-    weights = {id: score * (MIN_FACTOR + by_id[id].importance) for id, score in scores.items()}
+        points = dict.fromkeys(by_id, 1.0)
+    weights = {id: points[id] * (MIN_FACTOR + by_id[id].importance) for id in points}
     ranked_ids = sorted(weights, key=lambda id: (-round(weights[id], 6), -by_id[id].importance, -ages[id]))
     return [by_id[id] for id in ranked_ids[:limit]]

@@ -9,9 +9,9 @@ from functools import lru_cache, partial
 
 from typing_extensions import override
 
+from engine.core.discovery.candidate import Rank, rank_of
 from engine.core.discovery.capability_index import CapabilityIndex
 from engine.core.discovery.choosing import AgentChoice, choose
-from engine.core.discovery.ranks import Rank, rank_of
 from engine.core.queries.money.budget import budgets, is_limited, paying_subjects
 from engine.core.queries.team.able import is_able
 from engine.core.queries.team.fits import candidate_from
