@@ -32,6 +32,7 @@ from dashboard.views.words.parsers import (
     Mistyped,
     parse_deadline_s,
     parse_duration_s,
+    parse_labels,
     parse_priority,
     parse_settings,
     split_words,
@@ -307,6 +308,8 @@ def _parse_option(option: Parameter, text: str, now_ms: int) -> object:
         return parse_deadline_s(text, now_ms)
     if option.name == "after":
         return text.replace(",", " ").split()
+    if option.name == "label":
+        return parse_labels(split_words(text))
     return parse_settings([f"limit={text}"])["limit"] if option.path[0] == "limits" else text
 
 

@@ -10,10 +10,13 @@ from typing import Any, TypeVar, get_origin
 
 import click
 
+from dashboard.cli.printing.output import fail
 from dashboard.cli.printing.times import FiniteRange, Length
+from dashboard.views.words.parsers import Mistyped, parse_labels
 from dashboard.views.words.subcommands import Parameter, subcommand_of
 from engine.core.commands import Command
 from engine.core.validation import rules
+from engine.core.validation.bounds import RunLabels
 from engine.platform.field_docstrings import field_docstrings
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -61,6 +64,16 @@ def build_command(command: type[Any], values: Mapping[str, Any]) -> Command:
     return subcommand.build({path: list(value) if isinstance(value, tuple) else value for path, value in given.items()})
 
 
+def _labels(_ctx: click.Context, _parameter: click.Parameter, words: tuple[str, ...]) -> dict[str, str] | None:
+    """Return the labels of `KEY=TEXT` words; None without any."""
+    try:
+        return rules.rule_for(RunLabels).check(parse_labels(words)) if words else None
+    except Mistyped as error:
+        fail("usage", str(error), "for example --label team=web")
+    except rules.InvalidValue as fault:
+        fail("usage", f"--label {' '.join(map(str, fault.path))} {fault.text}".replace("  ", " "))
+
+
 def _decorator(parameter: Parameter) -> Callable[[F], F]:
     place, (kind, metavar) = _place(parameter), _kind(parameter)
     if parameter.is_argument:
@@ -76,7 +89,8 @@ def _decorator(parameter: Parameter) -> Callable[[F], F]:
         type=kind,
         metavar=metavar,
         is_flag=parameter.type is bool,
-        multiple=get_origin(parameter.type) is list,
+        multiple=get_origin(parameter.type) in (list, dict),
+        callback=_labels if get_origin(parameter.type) is dict else None,
         default=None,
     )
 
@@ -99,4 +113,6 @@ def _kind(parameter: Parameter) -> tuple[click.ParamType[Any], str | None]:
         return _Amount(0, min_open=True), "USD"
     if parameter.type is bool:
         return click.BOOL, None
+    if get_origin(parameter.type) is dict:
+        return click.STRING, "KEY=TEXT"
     return click.STRING, "NAME" if parameter.marks or get_origin(parameter.type) is list else "TEXT"

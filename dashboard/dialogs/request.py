@@ -11,7 +11,7 @@ from dashboard.views.changes import members
 from dashboard.views.changes.outcomes import rehearse
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.parsers import Mistyped, parse_deadline_s, parse_limits
+from dashboard.views.words.parsers import Mistyped, parse_deadline_s, parse_labels, parse_limits, split_words
 from dashboard.views.words.shell_line import shell_line_to_send
 from dashboard.widgets.fields import Field, Picker
 from dashboard.widgets.typing import LineInput
@@ -58,6 +58,7 @@ class RequestDialog(Dialog):
         yield Field("conversation", id="conversation")
         yield Field("limits", id="limits", placeholder="none; tokens=20000 cost_usd=0.5 time_s=60 attempts=9 then=ask")
         yield Field("after", id="after", placeholder="at once; or the runs that must be done before: r3 r4")
+        yield Field("labels", id="labels", placeholder="none; texts by key, for filters and metrics: team=web env=prod")
         yield DialogText(id="details")
         yield DialogText(id="would")
 
@@ -159,6 +160,7 @@ class RequestDialog(Dialog):
             category=self._picker("category").chosen or None,
             after=self._text("after").replace(",", " ").split(),
             conversation=(self._text("conversation") or None) if conversation.display else None,
+            labels=parse_labels(split_words(self._text("labels"))),
         )
 
     def handle_outcome(self, outcome: CommandReply) -> None:

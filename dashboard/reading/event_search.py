@@ -4,7 +4,7 @@ Everything here blocks; call it in the thread of the reader.
 """
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -12,9 +12,10 @@ from dashboard.reading.feed import entries_of
 from dashboard.views.event_log import BLOCK, Entry, Search
 from dashboard.views.search_hits import excerpt_around, words_of
 from dashboard.views.words.event_filter import EventSubject, conditions_of, prefilter
-from dashboard.views.words.filters import Filter, FilterError
+from dashboard.views.words.filters import Filter, FilterError, KeyedTerm, label_values
 from dashboard.views.words.names import Names
-from engine.core.events import RunFinished
+from engine.core.events import RunFinished, RunSubmitted
+from engine.core.queries.work.labels import labels_by_run
 from engine.core.state import State
 from engine.reading.folding import end_events_of, events_of
 from store import Reader, Record
@@ -23,6 +24,8 @@ from store.journals.statements import Conditions
 PAGE_SIZE = 500
 MAX_RUN_ENDS = 200
 """Maximum ends of runs that are searched for titles; if more mention a word, every event is decoded."""
+MAX_LABELLED_RUNS = 1_000
+"""Maximum runs that a query of the journal names; with more, every event is decoded."""
 MAX_DECODED_EVENTS = 10_000
 """Events that are decoded before the results so far are returned: a tenth of a second."""
 
@@ -37,10 +40,36 @@ class SearchQuery:
     """Read only; knows the supervisors of agents."""
     ended_ids: dict[str, Collection[str] | None] = field(default_factory=dict)
     """By word: the tasks of ended runs whose titles contain it, or None for too many; a cache for further searches."""
+    labels: dict[str, dict[str, Mapping[str, str]]] = field(default_factory=dict)
+    """By value of a `label:` term: the labels of runs in the journal that have it; a cache likewise."""
 
     def conditions(self, reader: Reader) -> Conditions:
         """Return conditions that every passing event meets."""
-        return conditions_of(self.event_filter, partial(self._ids_of, reader))
+        for term in self.event_filter.terms:  # a negated one, too, has to know the labels of all runs
+            if isinstance(term.test, KeyedTerm) and term.test.key == "label":
+                self._read_labels(reader, term.test)
+        return conditions_of(self.event_filter, partial(self._ids_of, reader), self._labelled_runs)
+
+    def _read_labels(self, reader: Reader, term: KeyedTerm) -> None:
+        """Read the labels of the runs that a term matches; those of dropped summaries are in the journal alone."""
+        if term.value in self.labels:
+            return
+        key, _, text = term.value.partition("=")
+        # The journal folds the case of ASCII letters only.
+        conditions: Conditions = {"kinds": {RunSubmitted.type}, "value": text if text and text.isascii() else key}
+        runs, seq = dict[str, Mapping[str, str]](), 0
+        while page := reader.records(seq, PAGE_SIZE, **conditions):
+            runs |= {event.run_id: event.labels for event in events_of(page) if isinstance(event, RunSubmitted)}
+            seq = page[-1].seq
+        self.labels[term.value] = {
+            run_id: labels for run_id, labels in runs.items() if any(map(term.meets, label_values(labels)))
+        }
+
+    def _labelled_runs(self, value: str) -> Collection[str] | None:
+        """Return the runs that a `label:` term matches; None for too many."""
+        runs, meets = labels_by_run(self.state), KeyedTerm("label", value).meets
+        ids = {*self.labels[value], *(run for run, labels in runs.items() if any(map(meets, label_values(labels))))}
+        return ids if len(ids) <= MAX_LABELLED_RUNS else None
 
     def _ids_of(self, reader: Reader, word: str) -> Collection[str] | None:
         """Return the ids whose names contain a word, also of tasks of ended runs; None for too many."""
@@ -60,10 +89,11 @@ class SearchQuery:
         try:
             candidates = prefilter(records, self.event_filter, self.names)
             words = words_of(self.event_filter)
+            labels = {run_id: each for runs in self.labels.values() for run_id, each in runs.items()}
             return [
                 entry._replace(excerpt=excerpt_around(record.body, words)) if words else entry
                 for record, entry in zip(candidates, entries_of(reader, candidates, self.names), strict=True)
-                if self.event_filter.passes(EventSubject(record, entry.event, self.names, self.state))
+                if self.event_filter.passes(EventSubject(record, entry.event, self.names, self.state, labels))
             ]
         except FilterError as error:
             self.event_filter.fault = str(error)

@@ -16,7 +16,7 @@ from dashboard.views.facts.now import silent_since_ms
 from dashboard.views.timeline import Lanes, Timeline, TimelineView, draw_timeline
 from dashboard.views.timeline.lanes import ENDS, KINDS, STEP_KINDS
 from dashboard.views.timeline.moment import moment_lines
-from dashboard.views.timeline.rows import LaneRow, rows_of
+from dashboard.views.timeline.rows import LaneRow, labels_by_agent, rows_of
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import percent
 from dashboard.views.words.help import P50_MEANING
@@ -146,6 +146,7 @@ class TimelineScreen(BoardScreen):
             available=room - 2,
             folded=self._teams.of(view.state, room - 2),
             kind_of=view.counts.kind_of,
+            labels=labels_by_agent(view.state, (*whole.spans, *whole.open_attempts())) if self.finding.needle else {},
         )
         self._lane = max(0, min(self._lane, len(self._rows) - 1))
         past_ms = view.now_ms if view.past is not None else None

@@ -20,11 +20,12 @@ from dashboard.views.words.amounts import count, duration, elapsed, moment, perc
 from dashboard.views.words.filters import parse_partial_filter
 from dashboard.views.words.glyphs import run_mark
 from dashboard.views.words.help import COST_MEANING, STATE_MEANING, TOKENS_MEANING
-from dashboard.views.words.names import value_text
+from dashboard.views.words.names import format_labels, value_text
 from dashboard.views.words.subjects import RunSubject
 from engine.core.activities import ActivityKind
 from engine.core.queries.money.budget import deadline_of
 from engine.core.queries.targets import id_target
+from engine.core.queries.work.labels import labels_by_run
 from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import Run, RunStatus, RunSummary, State
 
@@ -146,6 +147,8 @@ COLUMNS: tuple[Column[RunRow, RunRank], ...] = (
     Column("STRATEGY", 11, drop=10, shell_rank=3, meaning="how the supervisor divides the request",
            cell=lambda row: Cell(row.run.strategy, "muted"),
            order=Order("strategy", lambda run: (run.strategy,), step=8)),
+    Column("LABELS", 12, drop=14, shell_rank=0, meaning="labels of the request; label:KEY=TEXT filters by them",
+           cell=lambda row: Cell(format_labels(row.run.labels), "muted")),
     Column("PRI", 3, right=True, drop=9, shell_rank=0, meaning="priority, 0 the most urgent to 9", cell=_priority_cell,
            order=Order("urgency", lambda run: (isinstance(run, RunSummary), getattr(run, "priority", 0)), step=9)),
     Column("DUE", 6, right=True, drop=7, calm=True, shell_rank=0, meaning="time left until the deadline",
@@ -206,6 +209,7 @@ def _empty_columns(state: State) -> set[str]:
     """Return the headings of columns without a value in any run."""
     used_columns = {
         "LEFT": bool(state.runs),
+        "LABELS": bool(labels_by_run(state)),
         "PRI": any(run.priority != DEFAULT_PRIORITY for run in state.runs.values()),
         "DUE": any(deadline_of(state, run_id) is not None for run_id in state.runs),
         "TIME IN": any(largest_share(run) for run in state.finished),

@@ -32,6 +32,7 @@ def resubmission_of(event: RunSubmitted) -> Submit:
         limits=event.limits,
         category=event.category,
         conversation=event.conversation,
+        labels=event.labels,
     )
 
 

@@ -74,6 +74,7 @@ class FinishedRuns:
             request=copy_json(await self._services.text(summary.request)),
             supervisor=id_target(summary.supervisor_id),
             conversation=summary.conversation,
+            labels=summary.labels,
         )
 
     async def _flush_on_running_clock(self) -> None:

@@ -21,7 +21,7 @@ from engine.core.records.values import TextRef, as_text
 from engine.core.specs.failure_policies import Chain
 from engine.core.specs.limits import Limits
 from engine.core.state import Agent, RunStatus, RunSummary, State, Supervisor, Task, TaskStatus
-from engine.core.validation.bounds import Label, Priority, Seconds
+from engine.core.validation.bounds import Label, Priority, RunLabels, Seconds
 from engine.core.validation.records import check_arguments
 from engine.errors import EngineError, NotRunning, UnknownRun, Unusable
 from engine.host.pending_commands import Applied
@@ -53,6 +53,7 @@ class RunDuties(TypedDict, total=False):
     limits: Limits
     category: Label
     after: Iterable[Target]
+    labels: RunLabels
 
 
 class Requests(SupervisorNode):
@@ -125,7 +126,8 @@ class Requests(SupervisorNode):
                 answers. None belongs to no conversation.
             duties: Any of `priority` (0, the most urgent, to 9), `deadline_s` (seconds from now), `on_failure` (failure
                 policies in place of those of the agents' specs), `limits` (its budget), `category` (the kind of work,
-                for `coordination_strategies`) and `after` (ids of runs that must be done before it begins).
+                for `coordination_strategies`), `after` (ids of runs that must be done before it begins) and `labels`
+                (up to eight texts by key, such as `{"team": "web"}`, which its tasks have too).
 
         Raises:
             NotRunning: If no engine is running that would work on it after this call.
@@ -276,8 +278,8 @@ class Requests(SupervisorNode):
     async def retry(self, id: Target) -> Applied:
         """Retry a failed or waiting task now, or submit the request of a finished run again, however old it is.
 
-        A run keeps its settings: priority, category, limits, failure policies, conversation, and the time to its
-        deadline.
+        A run keeps its settings: priority, category, limits, failure policies, conversation, labels, and the time to
+        its deadline.
 
         Raises:
             CommandRefusedError: If there is nothing to retry.

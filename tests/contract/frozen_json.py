@@ -44,7 +44,7 @@ ANY_VALUE = (
     "items[].b", "output", "outputs.now", "outputs.was", "result",
 )  # fmt: skip
 """Ends of paths under which any JSON may stand."""
-DATA = ("faults", "left", "refusals", "runs", "simulation.agents", "tasks", "track_record", "trouble")
+DATA = ("faults", "labels", "left", "refusals", "runs", "simulation.agents", "tasks", "track_record", "trouble")
 """Ends of paths whose keys are data."""
 TEAM = "version: 1\nsupervisor: {name: chief}\nagents: [{name: ada, script: [{output: done}]}]\n"
 QUESTION = Escalated(

@@ -47,7 +47,7 @@ def team() -> World:
     world.now_ms += 500
     world.settle()
     world.now_ms += 500
-    world.order(Submit(request="the second request"))
+    world.order(Submit(request="the second request", labels={"team": "web"}))
     world.succeed(next(iter(world.started)))
     world.ask(next(iter(world.started)), "sum", ["x", "y", "z"])
     world.order(Submit(request="the third request"))

@@ -165,7 +165,7 @@ async def test_who_leads_is_shown_and_hands_over_to_one_that_stands_by(tmp_path:
         (
             "'audit re' --detach",
             "run: no option --detach here; there are --supervisor, --priority, --deadline, --category, --after, "
-            "--conversation, --max-attempts, --max-tokens, --max-cost",
+            "--conversation, --label, --max-attempts, --max-tokens, --max-cost",
         ),
         (
             "audit --max-tokens many",

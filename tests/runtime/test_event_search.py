@@ -46,12 +46,27 @@ def words() -> st.SearchStrategy[str]:
     state = team().state
     names = [agent.name for agent in state.agents.values()] + [one.name for one in state.supervisors.values()]
     ids = [*state.agents, *state.runs, *[run.id for run in state.finished], *list(state.tasks)[:9]]
-    plain = [*names, *ids, "done", "attempt_", "failed", "order", "x", '"', "type", "a1", "r2", "zzz"]
+    plain = [
+        *names,
+        *ids,
+        "done",
+        "attempt_",
+        "failed",
+        "order",
+        "x",
+        '"',
+        "type",
+        "a1",
+        "r2",
+        "zzz",
+        "team",
+        "team=web",
+    ]
     return st.sampled_from([f'"{one}"' if '"' in one or " " in one else one for one in plain if one != '"'])
 
 
 def terms() -> st.SearchStrategy[str]:
-    keys = st.sampled_from(["agent", "run", "task", "supervisor", "kind", "status", "tool", "model"])
+    keys = st.sampled_from(["agent", "run", "task", "supervisor", "kind", "status", "tool", "model", "label"])
     return st.one_of(
         words(),
         st.tuples(keys, words()).map(":".join),
@@ -140,3 +155,26 @@ def test_the_ends_of_runs_are_read_once_for_all_searches_of_a_filter(tmp_path: P
             assert search_after(reader, 0, SearchQuery(wanted, names, work.state, ended), limit=1_000).entries
 
     assert asked_for.count({"run_finished"}) == 1
+
+
+def test_events_are_found_by_the_labels_of_runs_also_of_those_that_the_state_has_dropped(tmp_path: Path) -> None:
+    work = team_world(agent("ada"))
+    labelled = {submitted(work, "one", labels={"team": "Web"}), submitted(work, '"team":"web"')}
+    submitted(work, labels={"team": "website"})
+    work.settle()
+    work.state.finished.clear()
+    labelled = {"r1", submitted(work, labels={"team": "web", "size": 'a "big" ß'})}
+    names = Names()
+    with Reader(write_database(tmp_path / "team.db", work.journal)) as reader:
+        for needle, runs in (
+            ("label:team=web", labelled),
+            ("label:team", labelled | {"r3"}),
+            ('label:"size=a "big" ss"', set()),
+            ("label:size", labelled - {"r1"}),
+            ("-label:team kind:run_submitted", {"r2"}),
+            ("label:none", set()),
+        ):
+            asked = SearchQuery(parse_filter(needle), names, work.state)
+            found = search_after(reader, 0, asked, limit=1_000).entries
+
+            assert {entry.event.run_id for entry in found} == runs, needle  # type: ignore[attr-defined]

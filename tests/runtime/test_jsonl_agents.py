@@ -49,7 +49,7 @@ async def test_it_is_told_the_task_and_says_its_output(engine: Engines) -> None:
 
     assert told == {
         "type": "task", "task_id": "t2", "attempt": 1, "text": '{"files": ["ä"]}', "request": {"files": ["ä"]},
-        "inputs": [], "steps": [],
+        "labels": {}, "inputs": [], "steps": [],
     }  # fmt: skip
 
 

@@ -24,6 +24,7 @@ EVERY_SETTING: dict[str, Any] = {
     "limits": Limits(tokens=9_000, cost_usd=Decimal("0.5"), then="ask"),
     "category": "research_tasks",
     "conversation": "letters",
+    "labels": {"team": "web"},
 }
 
 

@@ -11,6 +11,7 @@ from engine.core.activities import Activities, CurrentActivity
 from engine.core.queries.targets import name_of
 from engine.core.queries.team.figures import median, success_share
 from engine.core.queries.team.tree import agents_of, depth_of, mean_ms_of
+from engine.core.queries.work.labels import labels_of
 from engine.core.records.values import Usage
 from engine.core.state import Agent, Run, RunStatus, RunSummary, State, Supervisor, Task, TrackRecord
 
@@ -64,6 +65,7 @@ def task_item(state: State, task: Task, activities: Activities) -> Item:
         "agent": name_of(state, worker_id),
         "attempt": task.attempts,
         **fields_of(task, "priority deadline_ms created_ms started_ms ended_ms error"),
+        "labels": {**labels_of(state, task.run_id)},
     }
 
 
@@ -90,6 +92,7 @@ def run_item(state: State, run: Run | RunSummary, activities: Activities, *, eng
         "ended_ms": None if isinstance(run, Run) else run.ended_ms,
         **usage_item(run.usage),
         "error": run.cancelled_for or run.exceeded if isinstance(run, Run) else run.error,
+        "labels": {**run.labels},
     }
 
 

@@ -10,6 +10,7 @@ from dashboard.views.measures.limits import limit_facts
 from dashboard.views.measures.progress import format_share, share_of
 from dashboard.views.words.amounts import cost_text, count, describe_usage, duration, elapsed, is_known, moment
 from dashboard.views.words.glyphs import run_mark
+from dashboard.views.words.names import format_labels
 from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import Run, RunSummary, State
 
@@ -20,6 +21,8 @@ AnyRun: TypeAlias = Run | RunSummary
 def run_facts(state: State, run: AnyRun, counts: Digest, *, now_ms: int) -> list[Fact]:
     """Return all that is known of a run, in groups, each in the order of its importance."""
     facts = [*_head(state, run, counts, now_ms), *_figures(state, run, now_ms, counts.working)]
+    if run.labels:
+        facts.append(Fact("labels", format_labels(run.labels), "muted", "terms"))
     if isinstance(run, Run):
         return [*facts, *_terms(state, run), *limit_facts(state, run.id, now_ms=now_ms)]
     return [*facts, Fact("error", run.error, "error", "alerts")] if run.error is not None else facts

@@ -13,7 +13,7 @@ from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.limits import limit_facts
 from dashboard.views.words.amounts import count, describe_usage, duration, elapsed, moment, pluralize
 from dashboard.views.words.glyphs import TASK, task_mark
-from dashboard.views.words.names import Names
+from dashboard.views.words.names import Names, format_labels
 from engine.core.queries.targets import name_of
 from engine.core.queries.team.figures import median
 from engine.core.specs.options import DEFAULT_PRIORITY
@@ -72,6 +72,8 @@ def _about(state: State, task: AnyTask, names: Names | None, now_ms: int) -> Ite
     run = state.runs.get(task.run_id) or state.summary(task.run_id)
     title = run.title if run is not None else names.of(task.run_id) if names is not None else ""
     yield Fact("run", f"{task.run_id} {cut(title, _MAX_TITLE_WIDTH)}", group="about", rank=3)
+    if run is not None and run.labels:
+        yield Fact("labels", format_labels(run.labels), "muted", "about", rank=3)
     yield Fact("attempts", count(task.attempts), "draining" if task.attempts > 1 else "", "about", rank=1)
     if isinstance(task, EndedTask):
         yield Fact("ended", moment(task.ended_ms, now_ms), group="about", rank=4)

@@ -118,6 +118,8 @@ class AttemptSpan(NamedTuple):
     task_id: str
     begin: int
     end: int
+    run_id: str = ""
+    """Empty if it is open, or ended with its engine."""
 
 
 class Lanes:
@@ -284,7 +286,7 @@ class Lanes:
                 counter.start(task_id, agent_id, at)
         elif kind in ENDS:
             if (attempt := counter.end(task_id, at)) is not None:
-                self.spans.append(AttemptSpan(attempt.agent_id, task_id, attempt.started, at))
+                self.spans.append(AttemptSpan(attempt.agent_id, task_id, attempt.started, at, record.run_id or ""))
             if agent_id is not None:
                 self._count_end(kind, task_id, agent_id, at)
                 if kind == "attempt_set_aside" and self._budget_question is not None:

@@ -5,13 +5,32 @@ the candidates are decoded.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 
-from dashboard.views.words.filters import DurationBound, Expression, Filter, KeyedTerm, RequiredWord, Value
+from dashboard.views.words.filters import (
+    DurationBound,
+    Expression,
+    Filter,
+    KeyedTerm,
+    RequiredWord,
+    Value,
+    label_values,
+)
 from dashboard.views.words.names import Names
-from engine.core.events import KINDS, Event, ModelFailed, StepRecorded, StepStopped, ToolFailed, ToolStarted
+from engine.core.events import (
+    KINDS,
+    Event,
+    ModelFailed,
+    RunSubmitted,
+    StepRecorded,
+    StepStopped,
+    ToolFailed,
+    ToolStarted,
+)
 from engine.core.queries.work.answered import model_of
+from engine.core.queries.work.labels import labels_of
 from engine.core.records.records import field_names
 from engine.core.state import State
 from store.journals.records import Record
@@ -28,15 +47,24 @@ _KINDS_WITH = {
 class EventSubject:
     """An event as filters see it."""
 
-    def __init__(self, record: Record, event: Event, names: Names, state: State) -> None:
+    def __init__(
+        self,
+        record: Record,
+        event: Event,
+        names: Names,
+        state: State,
+        labels: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    ) -> None:
         """Store an event with its record.
 
         Args:
             event: The decoded record.
             names: Names of the objects that it mentions.
             state: The team, which knows the supervisor of an agent.
+            labels: Labels of earlier runs, by id.
         """
         self._record, self._event, self._names, self._state = record, event, names, state
+        self._labels = labels
 
     def has(self, word: str) -> bool:
         return self._is_in_body(word) or word in self._record.kind or word in self._join_names().casefold()
@@ -63,6 +91,10 @@ class EventSubject:
             an_id = {"agent": record.agent_id, "run": record.run_id, "task": record.task_id}[key]
             name = self._names.of(an_id)
             return [Value("" if name == an_id else name, an_id)] if an_id else []
+        if key == "label":
+            run_id = record.run_id or ""
+            labels = event.labels if isinstance(event, RunSubmitted) else labels_of(self._state, run_id)
+            return label_values(labels or self._labels.get(run_id, {}))
         return _VALUES[key](record, event) if key in _VALUES else self._supervisor_values()
 
     def _supervisor_values(self) -> Iterable[Value]:
@@ -126,12 +158,17 @@ def prefilter(records: Sequence[Record], event_filter: Filter, names: Names) -> 
     return [*records]
 
 
-def conditions_of(event_filter: Filter, ids_of: Callable[[str], Collection[str] | None]) -> Conditions:
+def conditions_of(
+    event_filter: Filter,
+    ids_of: Callable[[str], Collection[str] | None],
+    labelled_runs: Callable[[str], Collection[str] | None],
+) -> Conditions:
     """Return conditions, for a query of the journal, that every event which passes the filter meets.
 
     Args:
         event_filter: The filter.
         ids_of: Returns every id whose name contains a word; None if there are too many.
+        labelled_runs: Returns every run that a `label:` term matches; None if there are too many.
     """
     kinds: set[str] | None = None
     conditions = Conditions(mentions=[])
@@ -153,6 +190,9 @@ def conditions_of(event_filter: Filter, ids_of: Callable[[str], Collection[str] 
                     continue
                 few = {*named, test.value.removeprefix("@"), test.value}
                 ids[test.key] = few & ids[test.key] if test.key in ids else few
+            elif test.key == "label":
+                if (runs := labelled_runs(test.value)) is not None:
+                    ids["run"] = {*runs} & ids.get("run", {*runs})
             elif (likely := _kinds(test)) is not None:
                 kinds = _intersect(kinds, likely)
     conditions["mentions"] = mentions

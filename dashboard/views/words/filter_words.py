@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterable
 from dashboard.views.words.filters import KEYS, last_token
 from dashboard.views.words.glyphs import ACTIVITY
 from engine.core.events import KINDS
+from engine.core.queries.work.labels import labels_by_run
 from engine.core.state import AgentStatus, RunStatus, State, TaskStatus
 
-HINT = 'words · agent: run: task: supervisor: kind: status: tool: model: · >5s · /expression/ · "words" · -term'
+HINT = 'words · agent: run: task: supervisor: kind: status: tool: model: label: · >5s · /expression/ · "words" · -term'
 """Placeholder of an empty filter."""
 
 
@@ -50,5 +51,8 @@ _WORDS: dict[str, Callable[[State], Iterable[str]]] = {
         model
         for spec in state.specs.values()
         for model in ([spec.model] if isinstance(spec.model, str) else spec.model or ())
+    ),
+    "label": lambda state: (
+        f"{key}={text}" for labels in labels_by_run(state).values() for key, text in labels.items()
     ),
 }

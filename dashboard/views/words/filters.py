@@ -5,7 +5,7 @@ before it negates it. A row is tested through its `Subject`. See docs/reference/
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -20,7 +20,7 @@ MAX_PATTERN_CHARACTERS = 200
 """Characters of an expression."""
 MAX_TEXT_CHARACTERS = 4_000
 """Characters of a text that an expression is matched against."""
-KEYS = ("agent", "run", "task", "supervisor", "kind", "status", "tool", "model")
+KEYS = ("agent", "run", "task", "supervisor", "kind", "status", "tool", "model", "label")
 _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "": 1_000}
 _TIME = re.compile(r"(\d{1,9}(?:\.\d{0,3})?)(ms|s|m|h|d|)")
 _PARTIAL_TIME = re.compile(r"[\d.]*")
@@ -38,6 +38,12 @@ class Value(NamedTuple):
     name: str = ""
     id: str = ""
     """Matches only as a whole, with or without `@`; for a name a part is enough."""
+
+
+def label_values(labels: Mapping[str, str]) -> Iterator[Value]:
+    """Yield what `label:` matches, as a whole: each key, and each key with its text."""
+    for key, text in labels.items():
+        yield from (Value("", key), Value("", f"{key}={text}".casefold()))
 
 
 class Subject(Protocol):
@@ -66,6 +72,8 @@ class FilterFields:
 
     raw_texts: Sequence[str | None]
     values_by_key: Mapping[str, str | None] = field(default_factory=dict)
+    labels: Sequence[Mapping[str, str]] = ()
+    """Labels of runs that it is about."""
 
     def has(self, word: str) -> bool:
         return any(word in text.casefold() for text in self.texts())
@@ -74,6 +82,8 @@ class FilterFields:
         return (text for text in self.raw_texts if text)
 
     def values(self, key: str) -> Iterable[Value]:
+        if key == "label":
+            return (value for labels in self.labels for value in label_values(labels))
         value = self.values_by_key.get(key) or ""
         return [Value(value, value)] if value else []
 
@@ -311,6 +321,7 @@ _EXAMPLES = {
     "status": "status:running",
     "tool": "tool:search",
     "model": "model:gpt",
+    "label": "label:team=web",
 }
 
 

@@ -6,7 +6,7 @@ are kept here, so that old events can still be described.
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain, islice
 from typing import Any, Protocol
 
@@ -137,6 +137,11 @@ def short_id(command_id: str) -> str:
 def without_title(error: str, title: str) -> str:
     """Return an error without the title of its task at its start."""
     return error.removeprefix(f"{title}: ")
+
+
+def format_labels(labels: Mapping[str, str]) -> str:
+    """Return the labels of a run on one line, such as `team=web env=prod`."""
+    return " ".join(f"{key}={text}" for key, text in labels.items())
 
 
 def value_text(value: StoredValue, default: str) -> str:

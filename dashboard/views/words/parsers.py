@@ -192,6 +192,23 @@ def parse_settings(words: Iterable[str]) -> dict[str, JsonValue]:
     return settings
 
 
+def parse_labels(words: Iterable[str]) -> dict[str, str]:
+    """Parse `key=text` words; their bounds are checked with the command.
+
+    Raises:
+        Mistyped: If one has no `=`, or a key stands twice.
+    """
+    labels: dict[str, str] = {}
+    for word in words:
+        key, equals, text = word.partition("=")
+        if not equals:
+            raise Mistyped(f"{word!r} is not a label; write key=text, such as team=web")
+        if key in labels:
+            raise Mistyped(f"the label {key!r} is given twice")
+        labels[key] = text
+    return labels
+
+
 def settings_line(settings: dict[str, JsonValue]) -> str:
     """Return settings as they would be typed."""
     return " ".join(

@@ -93,6 +93,7 @@ _WORDS: dict[str, _Words] = {
         "run",
         options=(
             *("supervisor", "priority", "deadline_s", "category", "after", "conversation"),
+            "label=labels",
             *("max-attempts=limits.attempts", "max-tokens=limits.tokens", "max-cost=limits.cost_usd"),
         ),
     ),

@@ -9,12 +9,14 @@ from typing import Generic, TypeVar
 
 from dashboard.views.facts.ended import EndedTask
 from dashboard.views.measures.digest import Digest
-from dashboard.views.words.filters import Filter, Value
+from dashboard.views.words.filters import Filter, Value, label_values
 from dashboard.views.words.glyphs import ACTIVITY, run_mark
+from dashboard.views.words.names import format_labels
 from engine.core.activities import Activities, ActivityKind
 from engine.core.queries.targets import name_of
 from engine.core.queries.team.figures import median
 from engine.core.queries.team.tree import supervisors_from
+from engine.core.queries.work.labels import labels_of
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, AgentStatus, Escalation, Run, RunSummary, State, Supervisor, Task, TaskStatus
 
@@ -61,6 +63,10 @@ def _run_values(state: State, run_id: str | None) -> Iterator[Value]:
     if run_id is not None:
         run = state.runs.get(run_id) or state.summary(run_id)
         yield Value(run.title if run is not None else "", run_id)
+
+
+def _label_values(state: State, run_id: str | None) -> Iterator[Value]:
+    return label_values(labels_of(state, run_id))
 
 
 def _supervisor_values(state: State, supervisor_id: str | None) -> Iterator[Value]:
@@ -152,6 +158,8 @@ class AgentSubject(_TextSubject[Agent]):
                 return (Value(task.title, task.id) for task in self._at_work())
             case "run":
                 return (value for task in self._at_work() for value in _run_values(state, task.run_id))
+            case "label":
+                return (value for task in self._at_work() for value in _label_values(state, task.run_id))
             case "kind":
                 return [Value(spec.agent_type or "")] if spec is not None else []
             case "status":
@@ -172,6 +180,9 @@ class SupervisorSubject(_TextSubject[Supervisor]):
     def parts(self) -> tuple[str, ...]:
         return (self._entity.name, self._entity.mode)
 
+    def _runs(self) -> Iterator[Run]:
+        return (run for run in self._state.runs.values() if run.supervisor_id == self._entity.id)
+
     def values(self, key: str) -> Iterable[Value]:
         state, supervisor = self._state, self._entity
         match key:
@@ -182,7 +193,9 @@ class SupervisorSubject(_TextSubject[Supervisor]):
             case "status":
                 return [Value("error" if supervisor.error is not None else "paused" if supervisor.paused else "")]
             case "run":
-                return (Value(run.title, run.id) for run in state.runs.values() if run.supervisor_id == supervisor.id)
+                return (Value(run.title, run.id) for run in self._runs())
+            case "label":
+                return (value for run in self._runs() for value in label_values(run.labels))
         return ()
 
 
@@ -230,6 +243,8 @@ class TaskSubject(_TextSubject[Task]):
                 return _supervisor_values(state, task.supervisor_id)
             case "kind":
                 return [Value(task.kind)]
+            case "label":
+                return _label_values(state, task.run_id)
             case "status":
                 if task.ended:
                     return [Value(task.status.value)]
@@ -266,6 +281,8 @@ class EndedTaskSubject(_TextSubject[EndedTask]):
                 return _supervisor_values(state, agent.supervisor_id) if agent is not None else []
             case "kind":
                 return [Value("agent")]
+            case "label":
+                return _label_values(state, task.run_id)
             case "status":
                 return [Value(task.status.value)]
         return ()
@@ -285,7 +302,7 @@ class RunSubject(_TextSubject[Run | RunSummary]):
     def parts(self) -> tuple[str, ...]:
         run = self._entity
         error = run.error if isinstance(run, RunSummary) else run.cancelled_for or run.exceeded
-        return (run.title, run.status.value, run.id, error or "")
+        return (run.title, run.status.value, run.id, error or "", format_labels(run.labels))
 
     def values(self, key: str) -> Iterable[Value]:
         state, run = self._state, self._entity
@@ -298,6 +315,8 @@ class RunSubject(_TextSubject[Run | RunSummary]):
                 return _supervisor_values(state, run.supervisor_id)
             case "kind":
                 return [Value(run.strategy)]
+            case "label":
+                return label_values(run.labels)
             case "status":
                 return [Value(run.status.value), Value(run_mark(run, self._activities).word)]
             case "task":
@@ -335,9 +354,10 @@ class NeedSubject(_TextSubject[str]):
                 return _member_values(state, member if member in state.agents else None)
             case "task":
                 return [] if task is None else [Value(task.title, task.id)]
-            case "run":
+            case "run" | "label":
                 run_id = escalation.run_id if escalation is not None else task.run_id if task is not None else None
-                return _run_values(state, run_id or (subject if subject in state.runs else None))
+                run_id = run_id or (subject if subject in state.runs else None)
+                return _run_values(state, run_id) if key == "run" else _label_values(state, run_id)
             case "supervisor":
                 owner = task or state.agents.get(subject)
                 return _supervisor_values(state, owner.supervisor_id if owner is not None else subject)

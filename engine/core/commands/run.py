@@ -10,7 +10,7 @@ from engine.core.records.records import JsonValue, fact
 from engine.core.specs.failure_policies import Chain
 from engine.core.specs.limits import Limits
 from engine.core.specs.spec import Aggregation
-from engine.core.validation.bounds import Amount, Label, Message, Minutes, Name, Priority, Seconds
+from engine.core.validation.bounds import Amount, Label, Message, Minutes, Name, Priority, RunLabels, Seconds
 
 
 @fact
@@ -34,6 +34,8 @@ class Submit(CommandBase):
     """Runs that must be done before it begins; they may have finished long ago."""
     conversation: Label | None = None
     """The conversation that it continues or starts: model agents see its earlier requests and answers."""
+    labels: RunLabels = field(default_factory=dict)
+    """Texts by key, such as `team=web`: its tasks have them too, for filters, metrics and agents."""
 
 
 @fact

@@ -66,6 +66,8 @@ class StartAttempt(AttemptEffect):
     """Steps that earlier attempts finished."""
     conversation: list[Exchange] = field(default_factory=list)
     """Earlier exchanges of its conversation, oldest first."""
+    labels: dict[str, str] = field(default_factory=dict)
+    """Labels of its run."""
     blueprint: AgentSpec | None = None
     """The spec itself; None looks it up by its hash."""
 

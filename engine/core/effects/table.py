@@ -67,6 +67,7 @@ def _start(state: State, task: Task, agent: Agent, attempt: int, generation: int
         inputs=all_inputs_of(state, task),
         steps=dict(task.steps),
         conversation=visible_exchanges(state, task),
+        labels=state.runs[task.run_id].labels,
         # The spec itself: a swap in the same batch may drop it from the state before the attempt starts.
         blueprint=state.specs[agent.spec],
     )

@@ -296,6 +296,8 @@ class Run:
     """Its category, if given or found."""
     limits: Limits | None = None
     """Its own budget, in addition to `run_limits` of its supervisor."""
+    labels: dict[str, str] = field(default_factory=dict)
+    """Texts by key; its tasks have the same."""
     conversation: str | None = None
     """Name of its conversation."""
     remembers: int = 0
@@ -387,6 +389,8 @@ class Figures:
     """The longest parts of its critical path, in the order of time."""
     spent_by: dict[str, Usage] = field(default_factory=dict)
     """Tokens and money by agent, as in `Run`."""
+    labels: dict[str, str] = field(default_factory=dict)
+    """Texts by key, as in `Run`."""
 
 
 @entity

@@ -36,6 +36,7 @@ class RunSubmitted(RunEvent):
     """Runs that must be done before it begins."""
     conversation: str | None = None
     """The conversation that it continues; it sees the runs of it that have ended by now."""
+    labels: dict[str, str] = field(default_factory=dict)
 
 
 @fact

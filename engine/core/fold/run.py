@@ -36,6 +36,7 @@ def _run_submitted(state: State, event: events.RunSubmitted) -> None:
         limits=event.limits,
         after=list(event.after),
         conversation=event.conversation,
+        labels=event.labels,
         started_ms=event.at_ms,
     )
     state.runs[run.id] = run

@@ -20,6 +20,7 @@ from engine.core.encoding.strict_json import MAX_LEVELS
 from engine.core.errors import Refused
 from engine.core.fold.importing import fold_import
 from engine.core.legality import LAWS_AT_REST, LAWS_OF_TREES, faults_of
+from engine.core.queries.work.labels import labels_by_run
 from engine.core.records.records import field_names, fields
 from engine.core.records.values import TextRef, Usage
 from engine.core.signals import EngineBegan
@@ -37,6 +38,8 @@ from engine.core.state import (
     TrackRecord,
 )
 from engine.core.step import step
+from engine.core.validation.bounds import RunLabels
+from engine.core.validation.rules import InvalidValue, rule_for
 
 _MAX_NUMBER = 2**53
 _MAX_TIME_MS = 253_402_300_799_000
@@ -62,6 +65,7 @@ def check(state: State, texts: int) -> None:
         _specs(state),
         _guards(tables["tasks"]),
         _check_finished(state),
+        _labels(state),
     ):
         for fault in faults:
             raise Inadmissible(fault)
@@ -212,6 +216,16 @@ def _check_finished(state: State) -> Iterator[str]:
     for run in state.finished:
         if run.status in _OPEN or run.seq or run.id in state.runs or not ID.fullmatch(run.id):
             yield f"the run {run.id[:80]!a} has not finished"
+
+
+def _labels(state: State) -> Iterator[str]:
+    """Report labels that no command would accept."""
+    check = rule_for(RunLabels).check
+    try:
+        for labels in labels_by_run(state).values():
+            check(labels)
+    except InvalidValue as fault:
+        yield f"a label {fault.text}"
 
 
 def _trial_faults(imported: State) -> Iterator[str]:

@@ -25,6 +25,19 @@ Name: TypeAlias = Annotated[
 Participants: TypeAlias = Annotated[list[Name], Within(min_length=1)]
 MAX_LABEL_CHARS = 200
 Label: TypeAlias = Annotated[str, Within(min_length=1, max_length=MAX_LABEL_CHARS)]
+LABEL_KEY_PATTERN = r"^[a-z][a-z0-9_-]{0,31}$"
+LabelKey: TypeAlias = Annotated[
+    str,
+    Within(pattern=LABEL_KEY_PATTERN),
+    Wording("a lowercase ASCII letter, then up to 31 of these, digits, '_' or '-'"),
+]
+LabelText: TypeAlias = Annotated[
+    str,
+    Within(pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]{1,64}$"),
+    Wording("a text of 1 to 64 characters without control characters"),
+]
+RunLabels: TypeAlias = Annotated[dict[LabelKey, LabelText], Within(max_length=8)]
+"""What a program or person calls a request, by key; its tasks have the same."""
 Reference: TypeAlias = Annotated[str, Within(min_length=1, max_length=500)]
 """`module:qualname`, or a reference to a callable of the running process."""
 Text: TypeAlias = Annotated[str, Within(max_length=100_000)]

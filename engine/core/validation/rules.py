@@ -182,7 +182,7 @@ def _rule(hint: Any, marks: tuple[Any, ...]) -> ValueRule:
     if origin in (list, tuple, Sequence, Iterable):
         return _sequence_rule(origin, rule_for(args[0]), _bounds(marks))
     if origin in (dict, Mapping):
-        return _mapping_rule(rule_for(args[0]), rule_for(args[1]))
+        return _mapping_rule(rule_for(args[0]), rule_for(args[1]), _bounds(marks))
     return _instance_rule(origin or hint)
 
 
@@ -358,13 +358,15 @@ def _sequence_rule(origin: Any, item: ValueRule, bounds: Within) -> ValueRule:
     return ValueRule(words, check)
 
 
-def _mapping_rule(key: ValueRule, item: ValueRule) -> ValueRule:
+def _mapping_rule(key: ValueRule, item: ValueRule, bounds: Within) -> ValueRule:
+    words = "a mapping" if bounds.max_length is None else f"a mapping of at most {bounds.max_length:,}"
+
     def check(value: Any) -> Any:
-        if type(value) is not dict and not isinstance(value, Mapping):
-            raise InvalidValue("a mapping", value)
+        if (type(value) is not dict and not isinstance(value, Mapping)) or not bounds.allows_length(len(value)):
+            raise InvalidValue(words, value)
         return {_check_item(key, "key", name): _check_item(item, str(name), element) for name, element in value.items()}
 
-    return ValueRule("a mapping", check)
+    return ValueRule(words, check)
 
 
 def _check_item(rule: ValueRule, part: str | int, value: Any) -> Any:

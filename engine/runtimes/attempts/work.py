@@ -90,6 +90,7 @@ class Work:
             attempt=effect.attempt,
             options={key: json_value(option) for key, option in self.spec.options.items()},
             conversation=await self.memory.conversation(),
+            labels=dict(effect.labels),
         )
 
     async def _inputs(self) -> list[TaskInput]:

@@ -49,6 +49,8 @@ class Task:
     """`options` of the agent's spec."""
     conversation: tuple[Message, ...] = ()
     """Earlier requests and answers of the run's conversation."""
+    labels: dict[str, str] = field(default_factory=dict)
+    """Labels of the run."""
 
     @cached_property
     def request(self) -> JsonValue:

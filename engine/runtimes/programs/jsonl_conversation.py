@@ -88,7 +88,8 @@ class JsonlConversation:
             {"agent": item.agent, "title": item.title, "output": item.output} for item in task.inputs
         ]
         fields: dict[str, JsonValue] = {"task_id": task.id, "attempt": task.attempt, "text": task.text}
-        await self._program.send(lines.encode("task", **fields, request=task.request, inputs=inputs, steps=steps))
+        fields |= {"request": task.request, "labels": {**task.labels}, "inputs": inputs, "steps": steps}
+        await self._program.send(lines.encode("task", **fields))
         for text in await steers_before(work):
             await self._program.send(lines.encode("steer", text=text))
         work.steering.on_steer = lambda now: self._steered.set()

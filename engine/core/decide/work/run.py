@@ -81,6 +81,7 @@ def submit(state: State, command: Submit, ctx: DecisionContext) -> Decided:
         limits=command.limits,
         after=find_open_runs(state, command.after, ctx),
         conversation=command.conversation,
+        labels=dict(command.labels),
     )
     return Decided(
         events=[event], summary=f"submitted {event.run_id} to {supervisor.name}", result={"run_id": event.run_id}
@@ -161,7 +162,12 @@ def _submit_again(state: State, run_id: str, request: Submit, ctx: DecisionConte
 def _request_of(summary: RunSummary) -> Submit:
     """Rebuild the request of a run from its summary, for previews; an engine passes the recorded one as `ctx.again`."""
     request = summary.title if isinstance(summary.request, TextRef) else summary.request
-    return Submit(request=request, supervisor=id_target(summary.supervisor_id), conversation=summary.conversation)
+    return Submit(
+        request=request,
+        supervisor=id_target(summary.supervisor_id),
+        conversation=summary.conversation,
+        labels=summary.labels,
+    )
 
 
 def find_open_runs(state: State, references: Sequence[str], ctx: DecisionContext) -> list[str]:
