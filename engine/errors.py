@@ -320,6 +320,10 @@ class ExportRefused(ArchiveError):
     """An archive cannot be written to this path; an existing file there is unchanged."""
 
 
+class CatalogueError(EngineError):
+    """The catalogue of the user, or what is to be added to it, cannot be used; nothing was changed."""
+
+
 class AttemptInterrupted(BaseException):
     """Raised by the next call on `ctx` of an attempt that is asked to stop.
 

@@ -9,19 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from engine.core.commands import SupervisorSpec
 from engine.core.specs.spec import AgentSpec
-from engine.teamfile import TeamFileError, UnusableTeamFile, parse_team, text_of
+from engine.teamfile import parse_team, text_of
+from engine.teamfile.agent_lists import team_around
 from engine.teamfile.build import agent_spec, references_of, supervisor_spec
-from engine.teamfile.document import Loc, YamlDocument, read_document
-from engine.teamfile.faults import problems_of
-from engine.teamfile.meaning import Meaning
-from engine.teamfile.schema import TeamDocument
-
-_AROUND = {"version": 1, "supervisor": {"name": "file", "max_agents": 100_000}}
-"""A team around agents without one, so that they can be validated as a team file."""
+from engine.teamfile.document import read_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +53,9 @@ def read_spec_text(text: str, path: Path, servers: Iterable[str] = ()) -> SpecFi
     if isinstance(document.value, dict) and "supervisor" in document.value:
         file = parse_team(text, path)
         return SpecFile(file.path, file.sha256, [], supervisor_spec(file.team), file.references)
-    team = _as_team(document, path, servers)
+    agents, depth = _agents_in(document.value)
+    team = team_around(document, path, agents, depth=depth, servers={name: {"argv": [name]} for name in servers})
+    team = team.model_copy(update={"mcp": {}})  # without the servers around it
     return SpecFile(
         path=path.resolve(),
         sha256=hashlib.sha256(text.encode()).hexdigest(),
@@ -68,33 +63,6 @@ def read_spec_text(text: str, path: Path, servers: Iterable[str] = ()) -> SpecFi
         team=None,
         references=references_of(team),
     )
-
-
-def _as_team(document: YamlDocument, path: Path, servers: Iterable[str]) -> TeamDocument:
-    around = _InTeam(document, servers)
-    try:
-        team = TeamDocument.model_validate(around.value)
-    except ValidationError as error:
-        raise TeamFileError(path, problems_of(error.errors(include_url=False), around)) from None
-    problems = Meaning(team, around).problems()
-    if problems:
-        raise TeamFileError(path, problems)
-    if not team.agents:
-        raise UnusableTeamFile(path, "names no agent; write one, such as {name: scout, run: 'crew.scout:survey'}")
-    return team.model_copy(update={"mcp": {}})  # without the servers of the wrapper
-
-
-class _InTeam(YamlDocument):
-    """A document with the agents of a file as agents of a team; lines are those of the file."""
-
-    def __init__(self, document: YamlDocument, servers: Iterable[str]) -> None:
-        agents, self._depth = _agents_in(document.value)
-        mcp_servers = {name: {"argv": [name]} for name in servers}
-        super().__init__({**_AROUND, "mcp": mcp_servers, "agents": agents}, {})
-        self._document = document
-
-    def line(self, loc: Loc) -> int:
-        return self._document.line(loc[self._depth :])
 
 
 def _agents_in(value: Any) -> tuple[Any, int]:

@@ -154,7 +154,12 @@ def _validate(document: YamlDocument) -> tuple[TeamDocument | None, list[FileFau
 
 
 def text_of(path: Path, *, missing: str = "does not exist") -> str:
-    """Return the text of a regular file; a pipe or a device is refused before it can block.
+    """Return the text of a regular file of the size of a team file; raises as `content_of` and `decode`."""
+    return decode(content_of(path, missing=missing, max_bytes=MAX_FILE_BYTES), path)
+
+
+def content_of(path: Path, *, missing: str = "does not exist", max_bytes: int) -> bytes:
+    """Return the content of a regular file; a pipe or a device is refused before it can block.
 
     Raises:
         UnusableTeamFile: If it cannot be read; the message is `missing` if there is no file.
@@ -172,13 +177,19 @@ def text_of(path: Path, *, missing: str = "does not exist") -> str:
         if not stat.S_ISREG(mode):
             raise UnusableTeamFile(path, f"is {'a folder' if stat.S_ISDIR(mode) else 'not a regular file'}")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            content = file.read(MAX_FILE_BYTES + 1)
+            content = file.read(max_bytes + 1)
     except OSError as error:
         raise UnusableTeamFile(path, f"cannot be read ({error.strerror})") from error
     finally:
         os.close(descriptor)
-    if len(content) > MAX_FILE_BYTES:
-        raise UnusableTeamFile(path, f"is larger than {MAX_FILE_BYTES:,} bytes; a team file is a page or two")
+    if len(content) > max_bytes:
+        hint = "; a team file is a page or two" if max_bytes == MAX_FILE_BYTES else ""
+        raise UnusableTeamFile(path, f"is larger than {max_bytes:,} bytes{hint}")
+    return content
+
+
+def decode(content: bytes, path: Path) -> str:
+    """Return the text of a file; raises UnusableTeamFile if it is not text in UTF-8."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -100,7 +100,7 @@ def suggest(name: str, allowed: Iterable[str]) -> str:
 
 MAX_DEPTH = 32
 MAX_VALUES = 100_000
-"""Values of a file, with aliases expanded."""
+"""Values of a team file, with aliases expanded."""
 
 _NULL = re.compile(r"~|null|Null|NULL|")
 _BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
@@ -131,14 +131,17 @@ _UNCLOSED = {
 """The unclosed sign at the end of a text, by the context that the parser reports."""
 
 
-def read_document(text: str, path: Path) -> YamlDocument:
+def read_document(text: str, path: Path, *, max_values: int = MAX_VALUES) -> YamlDocument:
     """Read one YAML document.
+
+    Args:
+        max_values: Limit on the values, with aliases expanded.
 
     Raises:
         TeamFileError: If it is not YAML, or uses a feature of YAML that team files may not use.
     """
     try:
-        return _Reader(text, path).document()
+        return _Reader(text, path, max_values).document()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         text_of_fault = error.problem or error.context or "not YAML"
@@ -164,13 +167,14 @@ def read_document(text: str, path: Path) -> YamlDocument:
 class _Reader:
     """One pass over the events of a file."""
 
-    def __init__(self, text: str, path: Path) -> None:
+    def __init__(self, text: str, path: Path, max_values: int) -> None:
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml, if present, is ten times faster
         self._events: Iterator[Any] = yaml.parse(text, Loader=loader)
         self._path = path
         self._lines: dict[Loc, int] = {}
         self._anchors: dict[str, Any] = {}
         self._values = 0
+        self._max_values = max_values
         self._duplicates: list[FileFault] = []
 
     def document(self) -> YamlDocument:
@@ -240,7 +244,7 @@ class _Reader:
         if event.anchor not in self._anchors:
             self._refuse(event, f"the alias *{printable(event.anchor, 40)} stands for nothing that is finished")
         value = self._anchors[event.anchor]
-        self._count(event, _size(value, MAX_VALUES))
+        self._count(event, _size(value, self._max_values))
         return value
 
     def _scalar(self, event: Any) -> Any:
@@ -252,8 +256,8 @@ class _Reader:
 
     def _count(self, event: Any, more: int) -> None:
         self._values += more
-        if self._values > MAX_VALUES:
-            self._refuse(event, f"more than {MAX_VALUES:,} values")
+        if self._values > self._max_values:
+            self._refuse(event, f"more than {self._max_values:,} values")
 
     def _refuse_tag(self, event: Any) -> None:
         self._refuse(event, f"the tag {printable(event.tag, 60)} is not allowed; write plain values")

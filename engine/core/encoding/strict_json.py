@@ -49,8 +49,16 @@ def _max_values_in(body: bytes) -> int:
     return 1 if body.startswith(b'"') else 1 + sum(map(body.count, (b",", b"[", b"{")))
 
 
-def strict_json(body: bytes) -> Any:
-    """Return the value of a JSON text; raises NotStrict if it is not JSON, or parsers may read it differently."""
+def strict_json(body: bytes, *, max_values: int = MAX_FOREIGN_VALUES) -> Any:
+    """Return the value of a JSON text.
+
+    Args:
+        body: The text.
+        max_values: Limit on its values, if this program has not written it.
+
+    Raises:
+        NotStrict: If it is not JSON, or parsers may read it differently.
+    """
     from pydantic_core import from_json  # The import takes 10 ms, and most processes never need it.
 
     try:
@@ -60,7 +68,7 @@ def strict_json(body: bytes) -> Any:
     if msgspec.json.encode(value) == body:
         return value
     del value  # two of them would take twice the memory
-    check_values((body,), MAX_FOREIGN_VALUES)
+    check_values((body,), max_values)
     return _read_again(body)
 
 

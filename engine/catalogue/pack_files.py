@@ -1,0 +1,128 @@
+"""Reads packs: files with agents as in a team file, and who made them. Reading one imports none of its code.
+
+pack: {name: tides, version: "1.2", author: Ada, licence: MIT}
+agents:
+- {name: surveyor, run: tides.survey:survey, specialties: [tide tables]}
+mcp: {charts: {argv: [charts-mcp]}}
+"""
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError
+
+from engine.catalogue.entries import Pack, Source, TrustedKey
+from engine.catalogue.signatures import SUFFIX, signer_of
+from engine.core.encoding.strict_json import NotStrict, strict_json
+from engine.core.validation.bounds import Name
+from engine.errors import CatalogueError
+from engine.teamfile import content_of, decode
+from engine.teamfile.agent_lists import team_around
+from engine.teamfile.blocks import Block
+from engine.teamfile.build import agent_spec
+from engine.teamfile.document import (
+    MAX_DEPTH,
+    FileFault,
+    TeamFileError,
+    UnusableTeamFile,
+    YamlDocument,
+    read_document,
+    suggest,
+)
+from engine.teamfile.faults import problems_of
+
+MAX_PACK_BYTES = 100_000_000
+MAX_PACK_VALUES = 4_000_000
+"""Enough for 40 in each of 100,000 specs."""
+_KEYS = ("pack", "agents", "mcp")
+
+Line = Annotated[str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
+
+
+class PackBlock(Block):
+    """Who made a pack."""
+
+    name: Name
+    """Its name; a pack of the same name and source is a new version of it."""
+    version: Line | int = ""
+    """Its version; one with a point stands in quotes, because 1.10 is the number 1.1."""
+    author: Line = ""
+    """Who wrote it."""
+    licence: Line = ""
+    """The licence of its texts."""
+
+
+def read_packs(path: Path, keys: Iterable[TrustedKey] = ()) -> list[Pack]:
+    """Read a pack, or all packs `*.yaml` of a folder; blocks.
+
+    Args:
+        path: The file or folder.
+        keys: Trusted keys, for the signatures beside the files.
+
+    Raises:
+        TeamFileError: If a file has faults; has all of that file.
+        CatalogueError: If a signature is wrong, or a folder has no packs.
+    """
+    if not path.is_dir():
+        return [read_pack(path, keys)]
+    files = sorted(path.glob("*.yaml"))
+    if not files:
+        raise CatalogueError(f"{path} holds no file *.yaml; name a pack, or a folder of packs")
+    trusted_keys = list(keys)
+    return [read_pack(file, trusted_keys) for file in files]
+
+
+def read_pack(path: Path, keys: Iterable[TrustedKey] = (), *, source: Source = "file") -> Pack:
+    """Read one pack; raises as `read_packs`."""
+    content = content_of(path, max_bytes=MAX_PACK_BYTES)
+    signature = path.with_name(path.name + SUFFIX)
+    signer = ""
+    if signature.exists():
+        signer = signer_of(content, content_of(signature, max_bytes=10_000), keys, path=signature)
+    document = read_values(content, path)
+    if not isinstance(document.value, dict) or "pack" not in document.value:
+        raise UnusableTeamFile(path, "is not a pack; one begins with 'pack: {name: …}', then has 'agents:'")
+    faults = [
+        FileFault(document.line((key,)), key, f"is not a key here; {suggest(key, _KEYS)}")
+        for key in document.value
+        if key not in _KEYS
+    ]
+    try:
+        block = PackBlock.model_validate(document.value["pack"])
+    except ValidationError as error:
+        faults += problems_of(error.errors(include_url=False), document, under=("pack",), model=PackBlock)
+    if faults:
+        raise TeamFileError(path, faults)
+    team = team_around(document, path, document.value.get("agents", []), servers=document.value.get("mcp", {}))
+    return Pack(
+        name=block.name,
+        version=str(block.version),
+        author=block.author,
+        licence=block.licence,
+        agents=[agent_spec(agent) for agent in team.agents],
+        mcp=team.mcp,
+        sha256=hashlib.sha256(content).hexdigest(),
+        key=signer,
+        source=source,
+    )
+
+
+def read_values(content: bytes, path: Path) -> YamlDocument:
+    """Return the values of a file `.json`, or of YAML; raises TeamFileError."""
+    if path.suffix.lower() != ".json":
+        return read_document(decode(content, path), path, max_values=MAX_PACK_VALUES)
+    try:
+        value = strict_json(content, max_values=MAX_PACK_VALUES)
+    except NotStrict as error:
+        raise UnusableTeamFile(path, str(error)) from error
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        containers = [
+            item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list)
+        ]
+        level = [item for container in containers for item in container]
+    if level:
+        raise UnusableTeamFile(path, f"is nested deeper than {MAX_DEPTH} levels")
+    return YamlDocument(value, {})
