@@ -4,6 +4,7 @@ Claimed words (name, category, specialties) are kept apart from those of the des
 makes an agent suit a capability.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -74,6 +75,10 @@ class Profile:
     """The words of the name, of the category and of each specialty, as separate sets."""
     every: frozenset[str]
 
+    def claims_all(self, stems: Collection[str]) -> bool:
+        """Return whether one claim has all of these words; never if there are none."""
+        return bool(stems) and any(claim.issuperset(stems) for claim in self.claims)
+
 
 def profile_of(candidate: Candidate) -> Profile:
     """Return the stems of a candidate's own words."""
@@ -96,19 +101,12 @@ def suits(candidate: Candidate, capability: str) -> bool:
     """
     if candidate.name.casefold() == capability.casefold():
         return True
-    capability_words = capability_stems(capability)
-    return bool(capability_words) and any(capability_words <= claim for claim in profile_of(candidate).claims)
-
-
-@lru_cache(maxsize=2)
-def _stem_set(text: str) -> frozenset[str]:
-    return frozenset(stems(text))
+    return profile_of(candidate).claims_all(_stem_set(capability))
 
 
 @lru_cache(maxsize=4_096)
-def capability_stems(capability: str) -> frozenset[str]:
-    """The stems of a requested capability."""
-    return frozenset(stems(capability))
+def _stem_set(text: str) -> frozenset[str]:
+    return frozenset(stems(text))
 
 
 def category_stem(name: str) -> str:

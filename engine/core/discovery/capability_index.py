@@ -88,12 +88,6 @@ class CapabilityIndex:
         for candidate in candidates:
             self.add(candidate)
 
-    def __len__(self) -> int:
-        return len(self._candidates)
-
-    def __contains__(self, id: str) -> bool:
-        return id in self._candidates
-
     def __getitem__(self, id: str) -> Candidate:
         return self._candidates[id]
 

@@ -138,21 +138,16 @@ def _brings_enough(index: CapabilityIndex, id: str, uncovered: tuple[RequestWord
 def _share(key: str, profile: Profile, index: CapabilityIndex) -> float:
     """Return the share of an agent's score that a category gets: 1 if the agent claims it, 0.5 for a synonym of it."""
     category = category_stem(key)
-    if _claims(profile, category):
+    if profile.claims_all(category.split()):
         return 1.0
     synonyms = synonyms_by_phrase(index.synonyms).get(category, ())
-    return 0.5 if any(_claims(profile, synonym) for synonym in synonyms) else 0.0
-
-
-def _claims(profile: Profile, stems: str) -> bool:
-    category_stems = frozenset(stems.split())
-    return bool(category_stems) and any(category_stems <= claim for claim in profile.claims)
+    return 0.5 if any(profile.claims_all(synonym.split()) for synonym in synonyms) else 0.0
 
 
 def _explanation(matches: tuple[Match, ...], near: tuple[str, ...]) -> str:
     if matches:
         return ", ".join(f"{match.name} for {_quote(match.matched)}" for match in matches)
-    return f"no agent matches a word of the request; nearest: {', '.join(near)}" if near else _NO_MATCH
+    return f"{_NO_MATCH}; nearest: {', '.join(near)}" if near else _NO_MATCH
 
 
 def _quote(covered: list[str]) -> str:

@@ -15,7 +15,7 @@ from engine.core.queries.team.matching import choose_agents, index_of
 from engine.core.queries.team.tree import agents_in, can_get_work_from, teams_in
 from engine.core.records.records import JsonValue, fact
 from engine.core.specs.spec import AgentSpec
-from engine.core.state import Agent, State, Supervisor, Task
+from engine.core.state import State, Supervisor, Task
 from engine.core.strategies import settings_for
 from engine.core.strategies.parallel_then_synthesis import COMBINING_WORDS
 from engine.core.strategies.settings import strings
@@ -268,7 +268,7 @@ def _members_of_category(
     stems = category_stem(category).split()
     member_by_agent = _member_by_agent(state, member_ids)
     agents = [state.agents[agent_id] for agent_id in member_by_agent]
-    matching = [agent for agent in agents if _has_matching_claim(state, agent, stems)]
+    matching = [agent for agent in agents if profile_of(candidate_of(state, agent)).claims_all(stems)]
     matching = matching or [agent for agent in agents if _has_category_prefix(state.spec_of(agent), stems)]
     if not matching:
         return member_ids, "no member is of that category, so all take part"
@@ -276,11 +276,6 @@ def _members_of_category(
     named = {name for key in _NAMING if key in settings for name in strings(settings[key])}
     chosen = [member_id for member_id in member_ids if member_id in claiming or member_name(state, member_id) in named]
     return chosen, f"{', '.join(member_name(state, member_id) for member_id in chosen)} of that category"
-
-
-def _has_matching_claim(state: State, agent: Agent, stems: Sequence[str]) -> bool:
-    """Return whether the name, the category or a specialty of an agent has all words of a category."""
-    return any(claim.issuperset(stems) for claim in profile_of(candidate_of(state, agent)).claims)
 
 
 def _has_category_prefix(spec: AgentSpec, stems: Sequence[str]) -> bool:
