@@ -23,6 +23,7 @@ from engine.core.validation.records import rebuild_checked
 from engine.errors import CommandRefusedError, HostStopped, UnknownRun, first_error
 from engine.host.attempts import Attempts
 from engine.host.batch import Batch, OnWritten
+from engine.host.catalogue_entries import fill_in_spec
 from engine.host.effects import Performer
 from engine.host.finished_runs import FinishedRuns
 from engine.host.handover import Handover
@@ -259,6 +260,9 @@ class Host:
         except BadValue as bad:
             raise CommandRefusedError(bad.code, bad.reason) from bad
         with self.clock.held():
+            origin = None
+            if id not in self.state.commands:  # one that was decided keeps its outcome, whatever became of the entry
+                command, origin = await fill_in_spec(command, self.threads)
             granted = (
                 await self.threads.run(partial(self._trusting.grants_of_program, command))
                 if references_in_command(command)
@@ -271,6 +275,7 @@ class Host:
                 role=role,
                 granted=granted,
                 run_id=run_id,
+                origin=origin,
                 **await self._finished.fields_for(command),
             )
         slot = self._orders.expect(order.id)

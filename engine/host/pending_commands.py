@@ -21,6 +21,7 @@ from engine.core.records.records import JsonValue
 from engine.core.state import Outcome
 from engine.errors import CommandRefusedError, EngineError
 from engine.host.batch import DirectEvent
+from engine.host.catalogue_entries import fill_in_spec
 from engine.host.finished_runs import FinishedRunFields
 from engine.host.trusting import Trusting
 from engine.runtimes.attempts.pending import Pending
@@ -201,20 +202,31 @@ class Intake:
         try:
             command = decode_command(row.kind, row.body)
             with self._services.clock.held():
+                command, origin = await fill_in_spec(command, self._services.threads)
                 granted, finished_fields = await self._find_grants(command), await self._finished_fields_for(command)
+        except CommandRefusedError as refused:
+            await self._refuse(row, refused.reason, refused.code)
+            return
         except (ValueError, TrustError) as error:
             await self._refuse(row, one_line(error))
             return
-        self._put(
-            Order(id=row.id, command=command, sender=row.sender, role=row.role, granted=granted, **finished_fields)
+        order = Order(
+            id=row.id,
+            command=command,
+            sender=row.sender,
+            role=row.role,
+            granted=granted,
+            origin=origin,
+            **finished_fields,
         )
+        self._put(order)
 
     async def _find_grants(self, command: Command) -> dict[str, str]:
         if not (isinstance(command, LoadTeam) or references_in_command(command)):
             return {}
         return await self._services.threads.run(partial(self._trusting.grants_of_inbox, command))
 
-    async def _refuse(self, row: CommandRow, reason: str) -> None:
+    async def _refuse(self, row: CommandRow, reason: str, code: str = "bad_command") -> None:
         earlier_outcome = self._services.state.commands.get(row.id)
         if earlier_outcome is not None:
             # The journal has the outcome and the inbox does not: an earlier engine ended in between, or the outcome is
@@ -228,7 +240,7 @@ class Intake:
             command=clean(row.kind)[:80],
             sender=clean(row.sender),
             role=clean(row.role),
-            code="bad_command",
+            code=code,
             reason=reason,
         )
         self._put(DirectEvent(refused))

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from engine.core.commands import Command, LoadTeam
+from engine.core.commands import AddAgent, Command, LoadTeam
 from engine.core.queries.team.code import grants_for_own_program, references_in_command
 from engine.core.state import State
 from engine.errors import CodeChanged, Unusable
@@ -61,7 +61,9 @@ class Trusting:
 
     def grants_of_program(self, command: Command) -> dict[str, str]:
         """Return the trusted references of a command of this process, with the hashes of their code; blocks."""
-        return grants_for_own_program(command) if self._is_program else self.grants_of_inbox(command)
+        # A program trusts what it names itself; of an entry of the catalogue it names the id alone.
+        is_entry = isinstance(command, AddAgent) and command.catalogue is not None
+        return grants_for_own_program(command) if self._is_program and not is_entry else self.grants_of_inbox(command)
 
     def find_grants(self, references: Iterable[str], team: Path | None = None) -> dict[str, str]:
         """Return those of `references` that are trusted, with the hashes of their code; blocks."""

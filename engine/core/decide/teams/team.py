@@ -57,12 +57,12 @@ def add_agent(state: State, command: commands.AddAgent, ctx: DecisionContext) ->
     if not command.also:
         return _add(state, ctx, command)
     scratch = Scratch(state, ctx)
-    done = []
-    more_commands = [
-        copy_with(command, spec=spec, registered=None, catalogue=None, name=None, also=[]) for spec in command.also
-    ]
-    for addition in (copy_with(command, also=[]), *more_commands):
-        done.append(_add(scratch.state, ctx, addition))
+    first = copy_with(command, also=[])
+    done = [_add(state, ctx, first)]
+    scratch.take(done[0].events)
+    for spec in command.also:  # only the first can come from a catalogue
+        addition = copy_with(first, spec=spec, registered=None, catalogue=None, name=None)
+        done.append(_add(scratch.state, copy_with(ctx, origin=None), addition))
         scratch.take(done[-1].events)
     supervisor_name = find_supervisor(state, command.supervisor).name
     return Decided(
