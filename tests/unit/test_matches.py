@@ -76,7 +76,7 @@ def test_only_specialties_for_every_word_that_anybody_matches_score_1(request: s
 
     for match in matches:
         if match.score == 1:
-            claimed = {stem for phrase in profile_of(index[match.id]).specialties for stem in phrase.split()}
+            claimed = {stem for phrase in profile_of(index.candidate(match.id)).specialties for stem in phrase.split()}
             assert matchable == set(match.matched)
             assert {stems[word] for word in matchable} <= claimed
 

@@ -88,7 +88,8 @@ class CapabilityIndex:
         for candidate in candidates:
             self.add(candidate)
 
-    def __getitem__(self, id: str) -> Candidate:
+    def candidate(self, id: str) -> Candidate:
+        """Return the candidate with this id; raises KeyError if there is none."""
         return self._candidates[id]
 
     def add(self, candidate: Candidate) -> None:

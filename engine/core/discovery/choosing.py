@@ -102,7 +102,7 @@ def choose_category(
     chosen: _Covered = {}
     _cover(index, request_words, chosen, _MAX_CHOSEN)
     points = index.points(request_words)
-    profiles = {id: profile_of(index[id]) for id in chosen}
+    profiles = {id: profile_of(index.candidate(id)) for id in chosen}
     keys = [Candidate(key, key, (category_stem(key),)) for key in categories]
     own_index = CapabilityIndex(keys, synonyms=index.synonyms)
     own_points = own_index.points(own_index.parse_request(request))
@@ -130,7 +130,7 @@ def _next_id(index: CapabilityIndex, uncovered: tuple[RequestWord, ...], *, firs
 
 def _brings_enough(index: CapabilityIndex, id: str, uncovered: tuple[RequestWord, ...]) -> bool:
     """Return True when the agent matches more than a stray word in its description, or claims no specialty at all."""
-    if not index[id].specialties:
+    if not index.candidate(id).specialties:
         return True
     return sum(grant.weight for word in uncovered if (grant := word.grant_of(id))) >= NAME
 
@@ -165,5 +165,5 @@ def _nearest_claims(request: str, index: CapabilityIndex) -> tuple[str, ...]:
     similar_keys = [
         key for stem in stems for key in get_close_matches(stem, preselect(stem, pool), n=_NEAREST, cutoff=0.7)
     ]
-    names = (index[id].name for key in similar_keys for id in index.in_order(vocabulary[key])[:_NEAREST])
+    names = (index.candidate(id).name for key in similar_keys for id in index.in_order(vocabulary[key])[:_NEAREST])
     return tuple(dict.fromkeys(names))[:_NEAREST]
