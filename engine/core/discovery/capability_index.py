@@ -1,66 +1,22 @@
-"""An inverted index that finds agents by the words of their descriptions.
+"""Finds agents by the words of their descriptions.
 
-One posting set per word and field: specialties, single words of them, names, texts. A search adds up the points of all
-who match a word. Results do not depend on the order of adding and removing: ties are broken by success rate, load, age,
-name and id. See docs/decisions/measurements.md.
+A search adds up the points of all who match a word. Results do not depend on the order of adding and removing: ties are
+broken by success rate, load, age, name and id. See docs/decisions/measurements.md.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass
 from heapq import nlargest, nsmallest
-from math import inf, log
-from operator import itemgetter
-from typing import NamedTuple, TypeAlias
+from math import inf
 
 from engine.core.discovery.candidate import Candidate, Profile, Rank, profile_of
 from engine.core.discovery.match import Match
+from engine.core.discovery.postings import Postings, RequestWord
 from engine.core.discovery.synonyms import SYNONYMS, synonyms_by_phrase
-from engine.core.discovery.words import Word, words
 
-SPECIALTY = 3.0
-NAME = 2.0
-"""A word of the name or the category, or a synonym of such a word or of a specialty."""
-PART = 1.5
-"""One word of a specialty that has several."""
-TEXT = 1.0
-"""A word of the description or of a tool; a synonym of one word of a specialty."""
-
-_MAX_PHRASE_WORDS = 4
 _DIGITS = 6
 """Points are compared to so many decimals: equal ones, added up in a different order, differ in the last."""
 _NOISE = 10**-_DIGITS
-
-Postings: TypeAlias = dict[str, set[str]]
-
-
-class Grant(NamedTuple):
-    """The points that a set of candidates gets for one word."""
-
-    points: float
-    """Its weight times the rarity of what they match."""
-    weight: float
-    ids: set[str]
-
-
-@dataclass(slots=True, frozen=True)
-class RequestWord:
-    """A distinct word of a request with its grants, most points first; a candidate gets only its first grant."""
-
-    text: str
-    at: int
-    """Offset of its first occurrence, in characters."""
-    grants: tuple[Grant, ...]
-    max_points: float
-    """The points of a specialty that is as rare as the rarest match; 0 if no candidate matches."""
-
-    def grant_of(self, id: str) -> Grant | None:
-        """The grant of a candidate for this word."""
-        for grant in self.grants:
-            if id in grant.ids:
-                return grant
-        return None
 
 
 class CapabilityIndex:
@@ -75,16 +31,11 @@ class CapabilityIndex:
         self, candidates: Iterable[Candidate] = (), *, synonyms: Mapping[str, tuple[str, ...]] = SYNONYMS
     ) -> None:
         self.synonyms = synonyms
-        self._synonyms_by_phrase = synonyms_by_phrase(synonyms)
         by_id: dict[str, Candidate] = {}
         self._candidates = by_id
         self._profiles: dict[str, Profile] = {}
         self._rank: Callable[[str], Rank] = lambda id: by_id[id].rank
-        self._specialties: Postings = {}
-        self._parts: Postings = {}
-        self._names: Postings = {}
-        self._texts: Postings = {}
-        self._spread: Counter[str] = Counter()
+        self._postings = Postings(synonyms_by_phrase(synonyms))
         for candidate in candidates:
             self.add(candidate)
 
@@ -100,31 +51,19 @@ class CapabilityIndex:
             if known_profile is not None:
                 self.remove(candidate.id)
             self._profiles[candidate.id] = profile
-            for postings, keys in self._places(profile):
-                for key in keys:
-                    postings.setdefault(key, set()).add(candidate.id)
-            self._spread.update(profile.every)
+            self._postings.add(candidate.id, profile)
         self._candidates[candidate.id] = candidate
+
+    def remove(self, id: str) -> None:
+        """Remove a candidate; raises KeyError if there is no candidate with this id."""
+        del self._candidates[id]
+        self._postings.remove(id, self._profiles.pop(id))
 
     def ranked_by(self, rank: Callable[[str], Rank]) -> "CapabilityIndex":
         """Return an index of the same words in which ties are broken by `rank`, a function of the id."""
         ranked = copy(self)  # a shallow one, which shares the postings
         ranked._rank = rank
         return ranked
-
-    def remove(self, id: str) -> None:
-        """Remove a candidate; raises KeyError if there is no candidate with this id."""
-        del self._candidates[id]
-        profile = self._profiles.pop(id)
-        for postings, keys in self._places(profile):
-            for key in keys:
-                postings[key].discard(id)
-                if not postings[key]:
-                    del postings[key]
-        for key in profile.every:
-            self._spread[key] -= 1
-            if not self._spread[key]:
-                del self._spread[key]
 
     def search(self, text: str, limit: int = 10) -> list[Match]:
         """Return the best `limit` candidates for `text`, best first; none if no candidate has a word of it."""
@@ -133,11 +72,7 @@ class CapabilityIndex:
 
     def parse_request(self, text: str) -> tuple[RequestWord, ...]:
         """Return the distinct words of `text` in their order."""
-        text_words = words(text)
-        phrases = self._phrases(text_words)
-        first = {word.stem: word for word in reversed(text_words)}
-        in_order = sorted(first.values(), key=lambda word: word.at)
-        return tuple(self._request_word(word, phrases[word.stem]) for word in in_order)
+        return self._postings.parse_request(text)
 
     def points(self, request_words: Iterable[RequestWord]) -> dict[str, float]:
         """Return the points of each candidate that matches one of these words, by id."""
@@ -167,68 +102,15 @@ class CapabilityIndex:
 
     def vocabulary(self) -> dict[str, set[str]]:
         """Every claimed word and specialty, with the ids of the candidates that claim it."""
-        return {**self._specialties, **self._names}
+        return self._postings.claimed()
 
     def _sums(self, request_words: Iterable[RequestWord], min_weight: float) -> dict[str, float]:
         """Add up the points of each candidate for these words, by id; grants of less weight do not count."""
         sums: dict[str, float] = {}
         for word in request_words:
-            of_word: dict[str, float] = {}
-            for grant in reversed(word.grants):
-                if grant.weight >= min_weight:
-                    of_word.update(dict.fromkeys(grant.ids, grant.points))
+            of_word = word.points_by_id(min_weight)
             if len(of_word) > len(sums):
                 of_word, sums = sums, of_word
             for id, points in of_word.items():
                 sums[id] = sums.get(id, 0.0) + points
         return sums
-
-    def _places(self, profile: Profile) -> tuple[tuple[Postings, Iterable[str]], ...]:
-        return (
-            (self._specialties, profile.specialties),
-            (self._parts, profile.parts),
-            (self._names, profile.names),
-            (self._texts, profile.texts),
-        )
-
-    def _phrases(self, text_words: tuple[Word, ...]) -> dict[str, list[str]]:
-        """Return for each stem the phrases around it that a candidate claims or that have synonyms."""
-        phrases: dict[str, list[str]] = {word.stem: [] for word in text_words}
-        for start in range(len(text_words)):
-            for end in range(start + 2, min(start + _MAX_PHRASE_WORDS, len(text_words)) + 1):
-                window = text_words[start:end]
-                if window[0].clause != window[-1].clause:
-                    break
-                phrase = " ".join(word.stem for word in window)
-                if phrase in self._specialties or phrase in self._synonyms_by_phrase:
-                    for word in window:
-                        phrases[word.stem].append(phrase)
-        return phrases
-
-    def _request_word(self, word: Word, phrases: Iterable[str]) -> RequestWord:
-        grants = sorted(self._grants(word.stem, phrases), key=itemgetter(0, 1), reverse=True)
-        max_points = max((SPECIALTY * grant.points / grant.weight for grant in grants), default=0.0)
-        return RequestWord(word.text, word.at, tuple(grants), max_points)
-
-    def _grants(self, stem: str, phrases: Iterable[str]) -> Iterator[Grant]:
-        for phrase in (stem, *phrases):
-            yield from self._granted(SPECIALTY, phrase, self._specialties)
-            synonyms = self._synonyms_by_phrase.get(phrase)
-            if synonyms:
-                # A rare synonym must not count for more than the word itself.
-                ceiling = self._rarity(phrase)
-                for weight, postings in ((NAME, self._specialties), (NAME, self._names), (TEXT, self._parts)):
-                    for synonym in synonyms & postings.keys():
-                        yield from self._granted(weight, synonym, postings, ceiling)
-        yield from self._granted(NAME, stem, self._names)
-        yield from self._granted(PART, stem, self._parts)
-        yield from self._granted(TEXT, stem, self._texts)
-
-    def _granted(self, weight: float, key: str, postings: Postings, ceiling: float = inf) -> Iterator[Grant]:
-        if key in postings:
-            yield Grant(weight * min(self._rarity(key), ceiling), weight, postings[key])
-
-    def _rarity(self, key: str) -> float:
-        """Inverse frequency of a word or a whole specialty among the candidates; infinite if no candidate has it."""
-        spread = self._spread.get(key, 0) or len(self._specialties.get(key, ()))
-        return log(1 + len(self._candidates) / spread) if spread else inf

@@ -1,8 +1,8 @@
 """Chooses agents for a request by words, without a model, and explains the choice.
 
 A greedy set cover of the words of the request, widened by synonyms: first the agent with the highest score, then the
-candidate that best matches the remaining words. Weights and search are in `capability_index`, words in `words` and
-`synonyms`. See docs/semantics/coordination.md.
+candidate that best matches the remaining words. Weights are in `postings`, the search is in `capability_index`, words
+in `words` and `synonyms`. See docs/semantics/coordination.md.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,9 +11,10 @@ from difflib import get_close_matches
 from typing import TypeAlias
 
 from engine.core.discovery.candidate import Candidate, Profile, category_stem, profile_of
-from engine.core.discovery.capability_index import NAME, PART, TEXT, CapabilityIndex, RequestWord
+from engine.core.discovery.capability_index import CapabilityIndex
 from engine.core.discovery.match import Match
 from engine.core.discovery.nearest import MAX_NAMES_COMPARED, preselect
+from engine.core.discovery.postings import NAME, PART, TEXT, RequestWord
 from engine.core.discovery.synonyms import synonyms_by_phrase
 from engine.core.discovery.words import words
 from engine.core.records.records import copy_with
