@@ -26,7 +26,6 @@ _NEAREST = 3
 _MAX_CHOSEN = 5
 _NO_MATCH = "no agent matches a word of the request"
 
-
 _Covered: TypeAlias = dict[str, tuple[RequestWord, ...]]
 """The chosen agents by id, with the words that each is chosen for."""
 

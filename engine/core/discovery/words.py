@@ -83,7 +83,7 @@ def stems(text: str) -> tuple[str, ...]:
     """Return the stems of a phrase in order, without stop words unless it has no others ("IT", "Go")."""
     all_tokens = tokens(text)
     content_tokens = [token for token in all_tokens if token.lower().replace("’", "'") not in STOP_WORDS]
-    return tuple(stem(token) for token in content_tokens or all_tokens)
+    return tuple(map(stem, content_tokens or all_tokens))
 
 
 def phrase_key(text: str) -> str:
