@@ -7,15 +7,20 @@ mcp: {charts: {argv: [charts-mcp]}}
 """
 
 import hashlib
+import textwrap
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 from pydantic import Field, ValidationError
 
 from engine.catalogue.entries import Pack, Source, TrustedKey
 from engine.catalogue.signatures import SUFFIX, signer_of
 from engine.core.encoding.strict_json import NotStrict, strict_json
+from engine.core.records.records import field_names
+from engine.core.specs.model_spec import McpSpec
 from engine.core.validation.bounds import Name
 from engine.errors import CatalogueError
 from engine.teamfile import content_of, decode
@@ -32,13 +37,14 @@ from engine.teamfile.document import (
     suggest,
 )
 from engine.teamfile.faults import problems_of
+from engine.teamfile.writing import agent_yaml, inexpressible_fields, own_values
 
 MAX_PACK_BYTES = 100_000_000
 MAX_PACK_VALUES = 4_000_000
 """Enough for 40 in each of 100,000 specs."""
 _KEYS = ("pack", "agents", "mcp")
 
-Line = Annotated[str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Line = Annotated[str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
 
 
 class PackBlock(Block):
@@ -107,6 +113,26 @@ def read_pack(path: Path, keys: Iterable[TrustedKey] = (), *, source: Source = "
         key=signer,
         source=source,
     )
+
+
+def pack_yaml(pack: Pack) -> str:
+    """Return a pack as YAML, which `read_pack` reads as the same agents.
+
+    Raises:
+        CatalogueError: If names repeat, or a spec has what no file can express.
+    """
+    names = Counter(spec.name for spec in pack.agents)
+    if repeated := [name for name, number in names.items() if number > 1]:
+        raise CatalogueError(f"there are several agents {repeated[0]!r}; a pack has one of each name")
+    for spec in pack.agents:
+        if lost := inexpressible_fields(spec):
+            raise CatalogueError(f"{spec.name} cannot be written into a file: its {lost[0]} has no words in one")
+    about = {name: getattr(pack, name) for name in PackBlock.model_fields if getattr(pack, name)}
+    agents = "".join(f"  - {textwrap.indent(agent_yaml(spec), '    ').lstrip()}" for spec in pack.agents)
+    servers = {name: own_values(server, field_names(McpSpec)) for name, server in pack.mcp.items()}
+    # JSON is YAML, with escapes for all that YAML does not allow in a text.
+    mcp = f"mcp: {msgspec.json.encode(servers).decode()}\n" if servers else ""
+    return f"pack: {msgspec.json.encode(about).decode()}\nagents:\n{agents}{mcp}"
 
 
 def read_values(content: bytes, path: Path) -> YamlDocument:

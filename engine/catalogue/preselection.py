@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from sqlite3 import Connection
 
 MAX_WORDS = 8
-MAX_RARE_ROWS = 5_000
+MAX_RARE_ROWS = 2_000
 """Rows that the words together have of which a row must have one; a single word may have more."""
 MAX_RANKED_ROWS = 30_000
 """Rows of the rarest word above which rows are not ranked: such a word tells nobody apart."""

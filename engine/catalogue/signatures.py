@@ -36,7 +36,7 @@ def signer_of(content: bytes, signature: bytes, keys: Iterable[TrustedKey], *, p
         CatalogueError: If the signature is malformed, or its key is trusted and it does not fit the file.
     """
     try:
-        untrusted, signed, trusted, global_signed = signature.decode().splitlines()
+        untrusted, signed, trusted, global_signed = signature.decode().replace("\r\n", "\n").rstrip("\n").split("\n")
         signature_block, global_signature = _decode(signed, 74), _decode(global_signed, 64)
     except ValueError as error:
         raise CatalogueError(f"{path} is not a signature of minisign; nothing was added") from error

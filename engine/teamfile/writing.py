@@ -74,7 +74,7 @@ def _is_default(name: str, value: Any) -> bool:
 
 def _policy(policy: Policy) -> Any:
     """Return a policy in its shortest form: `skip`, `{retry: 3}`, or with all settings that are not the default."""
-    own = _own_values(policy, field_names(policy))
+    own = own_values(policy, field_names(policy))
     if not own:
         return {"retry": policy.retries} if isinstance(policy, Retry) else policy.type
     short = short_setting(type(policy))
@@ -94,10 +94,10 @@ def _limits(spec: AgentSpec) -> dict[str, Any] | None:
 
 
 def _amounts(limits: Limits | None) -> dict[str, Any]:
-    return {} if limits is None else _own_values(limits, AmountsBlock.model_fields)
+    return {} if limits is None else own_values(limits, AmountsBlock.model_fields)
 
 
-def _own_values(record: Any, keys: Iterable[str]) -> dict[str, Any]:
+def own_values(record: Any, keys: Iterable[str]) -> dict[str, Any]:
     """Return the values of a record that differ from the default."""
     defaults = {field.name: field.default for field in fields(type(record))}
     return {key: getattr(record, key) for key in keys if getattr(record, key) != defaults[key]}

@@ -33,6 +33,7 @@ SUBJECTS = (
     "graphs",
     "activities",
     "choosing",
+    "catalogue",
     "archives",
     "imports",
     "streams",
