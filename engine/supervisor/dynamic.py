@@ -70,6 +70,8 @@ class DynamicSupervisor(Requests, People, Changes, Views, RecordedWork):
         model: The model of a lead, or several for failover: an agent with the supervisor's name is made, which
             delegates to the others. Not together with `lead`, or with a mode other than `delegate`.
         instructions: Instructions of the lead made by `model`.
+        instructions_template: Instructions of a lead about its workers, in place of the engine's: at each turn
+            `{worker_descriptions}` in it stands for those that are there, one a line.
         models: Models by the names that specs use, for its whole subtree.
         mcp: Servers of tools by the names that specs use, for its whole subtree.
         options: All other options of a supervisor; arguments above override them.
@@ -109,6 +111,7 @@ class DynamicSupervisor(Requests, People, Changes, Views, RecordedWork):
         lead: AgentSpec | SpecifiedAgent | str | None = None,
         model: str | Sequence[str] | None = None,
         instructions: str = "",
+        instructions_template: str | None = None,
         models: Mapping[str, ModelSpec] | None = None,
         mcp: Mapping[str, McpSpec] | None = None,
         aggregator: str | None = None,
@@ -140,8 +143,9 @@ class DynamicSupervisor(Requests, People, Changes, Views, RecordedWork):
                 other = "lead" if lead is not None else f"coordination_mode={coordination_mode!r}"
                 raise ValueError(f"supervisor {name!r} is led by the model that model= names; leave out {other}")
             lead, coordination_mode = lead_spec(name, model, instructions), "delegate"
-        elif instructions:
-            raise ValueError(f"supervisor {name!r} has instructions, and no model= that they are for")
+        elif instructions or (instructions_template and lead is None):
+            text = "instructions" if instructions else "an instructions_template"
+            raise ValueError(f"supervisor {name!r} has {text}, and no model= that leads by them")
         if lead is not None and not isinstance(lead, str) and spec_of(lead).name not in [spec.name for spec in specs]:
             specs.insert(0, spec_of(lead))
             members.insert(0, lead)
@@ -154,6 +158,7 @@ class DynamicSupervisor(Requests, People, Changes, Views, RecordedWork):
             "settings": dict(coordination_settings or {}),
             "models": dict(models or {}),
             "mcp": dict(mcp or {}),
+            "instructions_template": instructions_template,
             "lead": lead if lead is None or isinstance(lead, str) else spec_of(lead).name,
         }
         team = SupervisorSpec(

@@ -193,6 +193,8 @@ class Meaning:
         if chief.model is None:
             if chief.instructions:
                 self._report((*place, "instructions"), "are for a model that leads; name it with 'model'")
+            if chief.instructions_template and chief.lead is None:
+                self._report((*place, "instructions_template"), "is for a model that leads; name it with 'model'")
             return
         if chief.lead is not None:
             self._report((*place, "lead"), "a model leads already; leave out 'lead' or 'model'")

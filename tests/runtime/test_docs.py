@@ -79,7 +79,7 @@ def team_with(section: str, key: str, example: Any) -> dict[str, Any]:
         return {**team, **example}
     if section in ("A supervisor", "restart", "preempt"):
         chief.update(example if section == "A supervisor" else {section: example})
-        chief.update({"model": "openai/gpt-4o"} if key == "instructions" else {})
+        chief.update({"model": "openai/gpt-4o"} if key.startswith("instructions") else {})
     elif section == "limits":
         team["limits"] = example
     elif section == "Models":

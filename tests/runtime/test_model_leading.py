@@ -126,6 +126,43 @@ async def test_the_prompt_begins_with_what_the_user_says(engine: Engines) -> Non
         assert "- scout (facts): Finds facts" in system
 
 
+TEMPLATE = 'Ask one of these:\n{worker_descriptions}\nAnswer as {"by": "{name}"}; {worker_descriptions.x} {0} {{}} %s'
+
+
+async def test_a_template_shows_the_workers_of_each_turn_and_is_else_as_it_was_written(engine: Engines) -> None:
+    said = leads({"calls": [delegate("scout")]}, {"calls": [delegate("scout")]}, {"text": "{text}"})
+    said["options"] = copy_with(said["options"], instructions_template=TEMPLATE)
+    scout = worker(description="Looks\n  around {worker_descriptions} {0}", specialties=["facts", "maps"])
+    silent = AgentSpec(name="writer", model="fake", instructions="Write   well.\nAnd " + "long " * 60)
+    async with engine(chief(instructions="You are chief here."), scout, silent, **said) as running:
+        await running.ask()
+        await running.host.order(RemoveMember(target="scout"))
+        await running.host.order(RemoveMember(target="writer"))
+        await running.ask()
+
+        rest = '\nAnswer as {"by": "{name}"}; {worker_descriptions.x} {0} {{}} %s'
+        described = f"Write well. And {'long ' * 60}"[:200]
+        texts = [request.messages[0].text for request in REQUESTS if request.tools or request is REQUESTS[-1]]
+        assert texts[0] == (
+            "You are chief here.\n\nAsk one of these:\n- scout: Looks around {worker_descriptions} {0} (facts, maps)\n"
+            f"- writer: {described}{rest}"
+        )
+        assert texts[1] == texts[0], "what has not changed stays in the cache of the provider"
+        assert texts[-1] == f"You are chief here.\n\nAsk one of these:\nNo worker is available at the moment.{rest}"
+
+
+async def test_a_worker_without_a_description_is_described_by_its_instructions_wherever_a_lead_sees_it(
+    engine: Engines,
+) -> None:
+    silent = AgentSpec(name="writer", model="fake", instructions="Write well.\nAlways.")
+    calls = [{"name": "list_workers", "arguments": {}}]
+    async with engine(chief(may=["list_workers"]), silent, **leads({"calls": calls}, {"text": "{text}"})) as running:
+        listed = json.loads(str(await running.ask()))
+
+        assert listed == [{"name": "writer", "description": "Write well. Always.", "specialties": []}]
+        assert REQUESTS[0].messages[0].text.endswith("Workers:\n- writer: Write well. Always.")
+
+
 @pytest.mark.parametrize("text", ["plain\n\n", '{"a": 1}  ', "ü\u2028 \x00 end", "x" * 50_000])
 async def test_a_forwarded_answer_is_that_of_the_worker_byte_for_byte(engine: Engines, text: str) -> None:
     async def say(given: str) -> str:

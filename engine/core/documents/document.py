@@ -153,8 +153,8 @@ class Document:
     """SHA-256 of the canonical form, 64 hex digits; a round trip through an archive does not change it.
 
     The canonical form is the document, followed by the texts as lines of JSON in the order of their references. Times
-    and pauses are left out, so that equal work at another time has the same hash, and so are `unpriced`, `silent_s` and
-    `stuck_s` at their defaults: older archives do not have these fields.
+    and pauses are left out, so that equal work at another time has the same hash, and so are the fields of
+    `_LATER_DEFAULTS` at their defaults: older archives do not have them.
     """
 
 
@@ -168,7 +168,13 @@ _CANONICAL: dict[str, dict[str, Any]] = {
 """Values of the canonical form, by kind of entity."""
 
 
-_LATER_DEFAULTS = (b',"unpriced":false', b',"silent_s":null', b',"stuck_s":null')
+_LATER_DEFAULTS = (
+    b',"unpriced":false',
+    b',"silent_s":null',
+    b',"stuck_s":null',
+    b',"instructions_template":null',
+    b',"metric_labels":null',
+)
 """Defaults that `Usage`, specs and options write like all their fields; inside a text, the quotation marks would be
 escaped."""
 

@@ -10,7 +10,18 @@ from engine.core.specs.failure_policies import Chain
 from engine.core.specs.limits import Limits
 from engine.core.specs.model_spec import McpSpec, ModelSpec
 from engine.core.specs.policies import Circuit, Restart
-from engine.core.validation.bounds import Label, Members, Name, Priority, Seconds, Share, Slots, ZeroToADay
+from engine.core.validation.bounds import (
+    Label,
+    Members,
+    MetricLabels,
+    Name,
+    Priority,
+    Seconds,
+    Share,
+    Slots,
+    Text,
+    ZeroToADay,
+)
 from engine.core.validation.records import ValidatedRecord
 from engine.core.validation.rules import Within
 
@@ -99,3 +110,8 @@ class SupervisorOptions(ValidatedRecord, kw_only=True):
     """Tool servers by the names that agents use; in addition to those of the supervisors above."""
     optimize: Optimize | None = None
     """What it may tune by itself; not inherited."""
+    instructions_template: Text | None = None
+    """What a model that leads is told about its workers, in place of the engine's words: `{worker_descriptions}` in it
+    stands for those that are there at that turn; not inherited."""
+    metric_labels: MetricLabels | None = None
+    """Keys of labels by which `/metrics` tells requests apart; those of the supervisor at the top count."""

@@ -27,7 +27,9 @@ from engine.core.signals import EngineBegan
 from engine.core.state import Run, RunSummary, State, Task, TaskStatus
 from engine.core.step import step
 
-NOT_INHERITED = frozenset({"lead", "settings", "strategies", "limits", "max_total", "processes"})
+NOT_INHERITED = frozenset(
+    {"lead", "settings", "strategies", "limits", "max_total", "processes", "instructions_template"}
+)
 """Options that supervisors do not inherit."""
 
 

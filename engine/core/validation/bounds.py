@@ -5,10 +5,11 @@ YAML reader all check values by these annotations, so that a value is valid in a
 """
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from engine.core.validation.rules import Within, Wording
+from engine.core.validation.rules import Also, InvalidValue, Within, Wording
 
 NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"
 NAME = re.compile(NAME_PATTERN)
@@ -38,6 +39,22 @@ LabelText: TypeAlias = Annotated[
 ]
 RunLabels: TypeAlias = Annotated[dict[LabelKey, LabelText], Within(max_length=8)]
 """What a program or person calls a request, by key; its tasks have the same."""
+RESERVED_METRIC_LABELS = frozenset({"supervisor", "status", "kind", "job", "instance"})
+"""Labels that samples of `/metrics` have already, or get from Prometheus."""
+
+
+def _check_metric_label(key: str) -> None:
+    if key in RESERVED_METRIC_LABELS:
+        raise InvalidValue("another key than those of samples", key)
+
+
+MetricLabel: TypeAlias = Annotated[
+    str,
+    Within(pattern=r"^[a-z][a-z0-9_]{0,31}$"),
+    Wording("a key of labels without '-', which Prometheus does not take"),
+    Also(_check_metric_label),
+]
+MetricLabels: TypeAlias = Annotated[Sequence[MetricLabel], Within(max_length=8)]
 Reference: TypeAlias = Annotated[str, Within(min_length=1, max_length=500)]
 """`module:qualname`, or a reference to a callable of the running process."""
 Text: TypeAlias = Annotated[str, Within(max_length=100_000)]

@@ -54,6 +54,11 @@ class Workers:
         """The JSON Schema of the name of an available worker."""
         return {"type": "string", **_worker_enum(self.available)}
 
+    @property
+    def template(self) -> str:
+        """What the supervisor's settings say in place of the engine's instructions for leads; empty for nothing."""
+        return self._home.options.instructions_template or ""
+
     def why_not(self, worker: str) -> str | None:
         """Return why `worker` cannot get work; None if it can."""
         workers = self.available

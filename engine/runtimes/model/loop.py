@@ -216,11 +216,10 @@ class ModelLoop:
 
     def _system_and_tools(self) -> tuple[Message, Sequence[ToolSchema]]:
         """Return system message and tool schemas, built anew for each turn, because team and tools may change."""
-        workers = None if self._calls.workers is None else self._calls.workers.available
-        system = Message(
-            role="system", text=system_text(self._work.spec, self._options, workers, self._extra_instructions)
-        )
-        return system, self._calls.schemas()
+        lead = self._calls.workers
+        workers, template = (None, "") if lead is None else (lead.available, lead.template)
+        text = system_text(self._work.spec, self._options, workers, self._extra_instructions, template)
+        return Message(role="system", text=text), self._calls.schemas()
 
     async def _record_answer(self, answer: ModelAnswer, step: Callable[[], StepFinished]) -> None:
         """Journal an answer before its calls are made, or together with its delegations if it has no other calls.

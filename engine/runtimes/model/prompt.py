@@ -13,12 +13,18 @@ from engine.core.specs.spec import AgentSpec
 from engine.core.state import TrackRecord
 from engine.runtimes.model.options import ModelOptions
 
+WORKER_DESCRIPTIONS = "{worker_descriptions}"
+"""Stands for the workers in a template. All other braces are text, because nothing in it is evaluated."""
 MAX_LISTED_AGENTS = 100
 """Most workers that are listed by name; beyond that their capabilities are listed."""
 
 
 def system_text(
-    spec: AgentSpec, options: ModelOptions, workers: Sequence[Worker] | None, extra_instructions: str
+    spec: AgentSpec,
+    options: ModelOptions,
+    workers: Sequence[Worker] | None,
+    extra_instructions: str,
+    template: str = "",
 ) -> str:
     """Return the system message.
 
@@ -27,10 +33,14 @@ def system_text(
         options: Its options, with the names of the built-in tools.
         workers: Its workers; None if it does not lead.
         extra_instructions: Further instructions, after its own.
+        template: What a lead is told about its workers, in place of what the engine says.
     """
-    parts = [spec.instructions.strip() or _about(spec)]
-    if workers is not None:
-        parts.append(_lead_instructions(options, workers))
+    if workers is not None and template:
+        parts = [spec.instructions.strip(), template.replace(WORKER_DESCRIPTIONS, _describe_workers(workers))]
+    else:
+        parts = [spec.instructions.strip() or _about(spec)]
+        if workers is not None:
+            parts.append(_lead_instructions(options, workers))
     parts += [extra_instructions, _records(workers or ())]
     return "\n\n".join(part for part in parts if part)
 
@@ -52,6 +62,19 @@ def _lead_instructions(options: ModelOptions, workers: Sequence[Worker]) -> str:
     if len(workers) > MAX_LISTED_AGENTS:
         return f"{text}\n\n{len(workers)} workers are there; name a capability, and one who has it does the work."
     return f"{text}\n\nWorkers:\n" + "\n".join(_worker_line(worker) for worker in workers)
+
+
+def _describe_workers(workers: Sequence[Worker]) -> str:
+    """Return the workers as a template shows them, one a line."""
+    if not workers:
+        return "No worker is available at the moment."
+    if len(workers) > MAX_LISTED_AGENTS:
+        return f"{len(workers)} workers, by capability: {', '.join(capabilities_of(workers))}"
+    lines = []
+    for worker in workers:
+        skills = f" ({', '.join(worker.specialties)})" if worker.specialties else ""
+        lines.append(f"- {worker.name}: {' '.join(worker.description.split())}{skills}")
+    return "\n".join(lines)
 
 
 def _worker_line(worker: Worker) -> str:

@@ -8,6 +8,8 @@ from engine.core.queries.team.tree import agents_of
 from engine.core.records.records import fact
 from engine.core.state import Agent, State, Supervisor, Task, TrackRecord
 
+MAX_DESCRIPTION_CHARS = 200
+"""Characters of the instructions that describe a worker without a description."""
 MAX_NAMED_AGENTS = 8
 """Limit on the agents that the description of a team names."""
 
@@ -73,9 +75,8 @@ def _worker(state: State, member: Agent | Supervisor, category: str | None) -> W
     record = None if category is None else track_record_of(state, member).get(category)
     if isinstance(member, Agent):
         spec = state.spec_of(member)
-        return Worker(
-            name=member.name, description=spec.description, specialties=tuple(spec.specialties), record=record
-        )
+        description = spec.description.strip() or " ".join(spec.instructions.split())[:MAX_DESCRIPTION_CHARS]
+        return Worker(name=member.name, description=description, specialties=tuple(spec.specialties), record=record)
     agents = agents_of(state, member.id)
     names = ", ".join(agent.name for agent in agents[:MAX_NAMED_AGENTS])
     names += ", …" if len(agents) > MAX_NAMED_AGENTS else ""

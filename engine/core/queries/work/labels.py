@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from engine.core.queries.team.tree import supervisors_from
 from engine.core.records.shared import EMPTY
 from engine.core.state import Run, RunSummary, State
 
@@ -10,6 +11,12 @@ def labels_of(state: State, run_id: str | None) -> Mapping[str, str]:
     """Return the labels of a run; none if the state has dropped it."""
     run: Run | RunSummary | None = state.runs.get(run_id or "") or state.summary(run_id or "")
     return EMPTY if run is None else run.labels
+
+
+def metric_labels_of(state: State, run: Run) -> dict[str, str]:
+    """Return the labels of a run that metrics tell apart, by the settings of the supervisor at the top."""
+    *_, root = supervisors_from(state, run.supervisor_id)
+    return {key: run.labels[key] for key in dict.fromkeys(root.options.metric_labels or ()) if key in run.labels}
 
 
 def labels_by_run(state: State) -> dict[str, Mapping[str, str]]:
