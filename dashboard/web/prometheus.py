@@ -1,7 +1,7 @@
 """The team in Prometheus's text format, for `/metrics`.
 
-Rule: what the state adds up (tokens, money, the queue) is of the whole team; tasks and steps are counted since the
-server started, as counters may be that begin again at zero. See docs/reference/web.md.
+Rule: what the state adds up (tokens, money, the queue) is of the whole team; tasks, runs, their usage by labels and
+steps are counted since the server started, as counters may be that begin again at zero. See docs/reference/web.md.
 """
 
 import hmac
@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from pathlib import Path
 
+from dashboard.web.labelled_runs import LabelledRuns, Labels
 from engine.core.activities import ACTIVITY_KINDS, Activities, parse_live
-from engine.core.events import Event, RunFinished, StateImported, StepRecorded, TaskReopened
+from engine.core.events import Event, RunFinished, RunSubmitted, StateImported, StepRecorded, TaskReopened
 from engine.core.fold import fold
 from engine.core.queries.people.questions import supervisor_of
 from engine.core.queries.targets import shortest_targets
@@ -33,8 +34,9 @@ class Counts:
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self.task_ends: Counter[tuple[str, str]] = Counter()
-        """Tasks that ended, by supervisor and status."""
+        self.task_ends: Counter[tuple[str, str, Labels]] = Counter()
+        """Tasks that ended, by supervisor, status and labels."""
+        self.runs = LabelledRuns(state)
         self.steps: dict[str, list[int]] = {}
         """Steps by kind, one number for each bucket and one for what is longer."""
         self.seconds: Counter[str] = Counter()
@@ -46,8 +48,13 @@ class Counts:
             if isinstance(event, RunFinished):  # its tasks leave the state now
                 self._look(task.id for task in self.state.tasks.values() if task.run_id == event.run_id)
                 self._ended_ids -= {task.id for task in self.state.tasks.values() if task.run_id == event.run_id}
+                self.runs.end(event)
             before = set(self.state.tasks) if isinstance(event, StateImported) else ()
             fold(self.state, [event])
+            if isinstance(event, RunSubmitted):
+                self.runs.add(self.state, [self.state.runs[event.run_id]])
+            if isinstance(event, StateImported):
+                self.runs.add(self.state, self.state.runs.values())
             if isinstance(event, TaskReopened):
                 self._ended_ids.difference_update(event.reopened)
             if isinstance(event, StateImported):  # what ended elsewhere did not end here
@@ -65,7 +72,7 @@ class Counts:
             task = self.state.tasks.get(task_id)
             if task is not None and task.ended and task_id not in self._ended_ids:
                 self._ended_ids.add(task_id)
-                self.task_ends[task.supervisor_id, task.status.value] += 1
+                self.task_ends[task.supervisor_id, task.status.value, self.runs.labels_of(task.run_id)] += 1
 
     def _count(self, step: StepRecorded) -> None:
         took_s = step.duration_ms / 1000
@@ -115,17 +122,11 @@ def exposition(counts: Counts, activities: Activities, *, engine_up: bool) -> st
     waiting: Counter[str] = Counter()
     for queue in state.queues.values():
         waiting[queue.supervisor_id] += queue.ready
-    tokens = {"in": used.tokens_in, "out": used.tokens_out, "cached": used.tokens_cached}
     lines = [
         *_family("quarterdeck_tasks_total", "counter", "Tasks that ended since this server started."),
-        *(
-            _sample(
-                "quarterdeck_tasks_total",
-                {"supervisor": named.get(supervisor_id, supervisor_id), "status": status},
-                number,
-            )
-            for (supervisor_id, status), number in sorted(counts.task_ends.items())
-        ),
+        *_ends("quarterdeck_tasks_total", counts.task_ends, named),
+        *_family("quarterdeck_runs_total", "counter", "Runs that ended since this server started."),
+        *_ends("quarterdeck_runs_total", counts.runs.ends, named),
         *_family("quarterdeck_queue", "gauge", "Tasks that are ready and wait for an agent."),
         *(
             _sample("quarterdeck_queue", {"supervisor": named[supervisor_id]}, waiting[supervisor_id])
@@ -136,14 +137,11 @@ def exposition(counts: Counts, activities: Activities, *, engine_up: bool) -> st
         *_family("quarterdeck_questions_open", "gauge", "Questions that wait for a person."),
         *_questions(state, named),
         *_family("quarterdeck_tokens_total", "counter", "Tokens of models, of the whole team; cached is a part of in."),
-        *(
-            _sample("quarterdeck_tokens_total", {"kind": kind}, number)
-            for kind, number in tokens.items()
-            if number is not None
-        ),
+        *_tokens("quarterdeck_tokens_total", {}, used),
         *_family("quarterdeck_cost_usd_total", "counter", "Money that models cost, as far as prices are known."),
         *([] if used.cost_usd is None else [_sample("quarterdeck_cost_usd_total", {}, used.cost_usd)]),
         *_model_samples(state),
+        *_label_samples(counts.runs.used(state)),
         *_family("quarterdeck_step_seconds", "histogram", "How long steps took, since this server started."),
         *(line for step_name in sorted(counts.steps) for line in _histogram(step_name, counts)),
         *_family("quarterdeck_engine_up", "gauge", "1 while an engine holds the team."),
@@ -177,13 +175,34 @@ def _model_samples(state: State) -> Iterator[str]:
             usages[model] = usages.get(model, NO_USAGE).plus(usage)
     yield from _family("quarterdeck_model_tokens_total", "counter", "Tokens by model; cached is a part of in.")
     for model, usage in sorted(usages.items()):
-        for kind, number in (("in", usage.tokens_in), ("out", usage.tokens_out), ("cached", usage.tokens_cached)):
-            if number is not None:
-                yield _sample("quarterdeck_model_tokens_total", {"model": model, "kind": kind}, number)
+        yield from _tokens("quarterdeck_model_tokens_total", {"model": model}, usage)
     yield from _family("quarterdeck_model_cost_usd_total", "counter", "Money by model, as far as prices are known.")
     for model, usage in sorted(usages.items()):
         if usage.cost_usd is not None:
             yield _sample("quarterdeck_model_cost_usd_total", {"model": model}, usage.cost_usd)
+
+
+def _label_samples(usages: Mapping[Labels, Usage]) -> Iterator[str]:
+    """Yield tokens and money of the requests that have labels."""
+    yield from _family("quarterdeck_label_tokens_total", "counter", "Tokens by label since this server started.")
+    for labels, usage in sorted(usages.items()):
+        yield from _tokens("quarterdeck_label_tokens_total", dict(labels), usage)
+    yield from _family("quarterdeck_label_cost_usd_total", "counter", "Money by label since this server started.")
+    for labels, usage in sorted(usages.items()):
+        if usage.cost_usd is not None:
+            yield _sample("quarterdeck_label_cost_usd_total", dict(labels), usage.cost_usd)
+
+
+def _ends(name: str, numbers: Mapping[tuple[str, str, Labels], int], named: Mapping[str, str]) -> Iterator[str]:
+    for (supervisor_id, status, labels), number in sorted(numbers.items()):
+        supervisor = named.get(supervisor_id, supervisor_id)
+        yield _sample(name, {"supervisor": supervisor, "status": status, **dict(labels)}, number)
+
+
+def _tokens(name: str, labels: Mapping[str, str], usage: Usage) -> Iterator[str]:
+    for kind, number in (("in", usage.tokens_in), ("out", usage.tokens_out), ("cached", usage.tokens_cached)):
+        if number is not None:
+            yield _sample(name, {**labels, "kind": kind}, number)
 
 
 def _histogram(step_name: str, counts: Counts) -> list[str]:

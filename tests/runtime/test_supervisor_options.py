@@ -21,6 +21,8 @@ from engine import (
     UnknownOption,
     UnknownRuntime,
 )
+from engine.teamfile import TeamFileError, parse_team
+from engine.teamfile.build import supervisor_spec
 
 pytestmark = pytest.mark.anyio
 
@@ -53,6 +55,17 @@ async def test_a_misspelled_duty_of_a_request_is_an_error_with_the_nearest_name(
 def test_a_misspelled_option_is_an_error_with_the_nearest_name() -> None:
     with pytest.raises(UnknownOption, match="did you mean auto_discover"):
         DynamicSupervisor("team", auto_discovr=True)  # type: ignore[arg-type]
+
+
+def test_a_template_for_a_lead_is_kept_with_its_model_and_refused_where_no_model_leads() -> None:
+    with pytest.raises(ValueError, match="has an instructions_template, and no model= that leads by them"):
+        DynamicSupervisor("team", instructions_template="Ask {worker_descriptions}", agent_specs=[ONE])
+    with pytest.raises(TeamFileError, match="instructions_template: is for a model that leads; name it with 'model'"):
+        parse_team("{version: 1, supervisor: {name: x, instructions_template: y}}", Path("team.yaml"))
+
+    file = parse_team("{version: 1, supervisor: {name: x, model: m, instructions_template: y}}", Path("team.yaml"))
+    assert supervisor_spec(file.team).options.instructions_template == "y"
+    assert DynamicSupervisor("x", model="m", instructions_template="y").name == "x"
 
 
 def test_two_agents_of_one_name_are_refused_with_what_to_do() -> None:

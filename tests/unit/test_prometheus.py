@@ -1,13 +1,22 @@
 """The team as Prometheus reads it: what ended is counted once, what is known is added up."""
 
+import re
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dashboard.web.prometheus import BUCKETS_S, Counts, Metrics, exposition
 from engine.core.activities import Activities
-from engine.core.commands import Cancel
+from engine.core.commands import Cancel, SupervisorSpec
+from engine.core.errors import BadValue
 from engine.core.records.values import Usage
 from engine.core.signals import EngineBegan, PersonAsked, StepFinished
+from engine.core.specs.options import SupervisorOptions
 from engine.core.state import State
 from tests.databases import write_database
 from tests.exports import exported, ready
@@ -150,3 +159,71 @@ def test_what_is_appended_between_two_looks_is_counted(tmp_path: Path) -> None:
     write_database(db, work.journal[4:])
 
     assert ended(samples(metrics.text()), "chief", "done") >= 1
+
+
+def labelled_world(*keys: str) -> World:
+    return team_world(agent("ada"), options=SupervisorOptions(metric_labels=keys))
+
+
+def test_runs_and_tasks_have_the_labels_that_the_supervisor_at_the_top_lists_and_no_others() -> None:
+    below = SupervisorSpec(name="below", members=[agent("bob")], options=SupervisorOptions(metric_labels=["env"]))
+    work = team_world(agent("ada"), below, options=SupervisorOptions(metric_labels=["team"]))
+    submitted(work, labels={"team": 'a "b\\', "env": "prod"})
+    submitted(work, labels={"env": "prod"}, supervisor="below")
+    work.settle()
+    said = counted(work)
+
+    assert said['quarterdeck_runs_total{supervisor="chief",status="done",team="a \\"b\\\\"}'] == 1
+    assert ended(said, "below", "done") == 2  # the task of bob, and the group
+    assert said['quarterdeck_tasks_total{supervisor="below",status="done",team="a \\"b\\\\"}'] == 2
+    assert not any("env=" in key for key in said)
+    assert ended(counted(team_world(agent("ada"))), "chief", "done") == 0
+
+
+def test_tokens_and_money_are_told_by_label_since_the_server_started_also_of_open_runs() -> None:
+    work = labelled_world("team")
+    submitted(work, labels={"team": "web"})
+    key = attempt(work, "ada")
+    work.record(key, "one", usage=Usage(tokens_in=40, cost_usd=Decimal("0.5")))
+    since = len(work.journal)
+    work.record(key, "two", usage=Usage(tokens_in=2))
+    tokens = 'quarterdeck_label_tokens_total{team="web",kind="in"}'
+    assert (counted(work)[tokens], counted(work, since=since)[tokens]) == (42, 2)
+
+    work.succeed(key, usage=Usage(tokens_in=8, tokens_out=1, cost_usd=Decimal("0.25")))
+    work.settle()
+
+    assert (counted(work)[tokens], counted(work, since=since)[tokens]) == (50, 10)
+    assert counted(work)['quarterdeck_label_cost_usd_total{team="web"}'] == 0.75
+
+
+values = st.tuples(st.sampled_from(["web", "search", "ads"]), st.integers(0, 70))
+
+
+@given(st.lists(st.tuples(values, values), min_size=1, max_size=60))
+def test_values_are_bounded_a_sample_never_falls_and_other_stays_other(runs: list[tuple[Any, Any]]) -> None:
+    work, counts = labelled_world("team", "env"), Counts(State())
+    for number in range(49):  # one value short of the limit
+        submitted(work, labels={"team": f"early-{number}"})
+    seen, before = 0, dict[str, float]()
+    for (name, number), (other_name, other) in runs:
+        submitted(work, labels={"team": f"{name}-{number}", "env": f"{other_name}-{other}"})
+        work.settle()
+        counts.fold(work.journal[seen:])
+        seen = len(work.journal)
+        text = exposition(counts, Activities(counts.state, {}, counts.state.at_ms), engine_up=True)
+        said = {key: value for key, value in samples(text).items() if "_total" in key}
+        assert all(said.get(key, 0.0) >= value for key, value in before.items())
+        before = said
+    teams = {part for key in before for part in re.findall(r'team="([^"]*)"', key)}
+
+    assert len(teams - {"other"}) <= 50
+    assert ("other" in teams) == (len({team for team, _ in runs}) > 1)
+    runs_by_label = sum(value for key, value in before.items() if key.startswith("quarterdeck_runs_total"))
+    assert runs_by_label == len(runs) + 49
+
+
+@pytest.mark.parametrize("key", ["status", "a-b", "Team", ""])
+def test_a_key_that_no_sample_can_have_is_refused(key: str) -> None:
+    with pytest.raises(BadValue, match="metric_labels"):
+        SupervisorOptions(metric_labels=[key])

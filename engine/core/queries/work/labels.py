@@ -15,8 +15,8 @@ def labels_of(state: State, run_id: str | None) -> Mapping[str, str]:
 
 def metric_labels_of(state: State, run: Run) -> dict[str, str]:
     """Return the labels of a run that metrics tell apart, by the settings of the supervisor at the top."""
-    *_, root = supervisors_from(state, run.supervisor_id)
-    return {key: run.labels[key] for key in dict.fromkeys(root.options.metric_labels or ()) if key in run.labels}
+    keys = [supervisor.options.metric_labels for supervisor in supervisors_from(state, run.supervisor_id)][-1:]
+    return {key: run.labels[key] for key in dict.fromkeys(keys[0] or () if keys else ()) if key in run.labels}
 
 
 def labels_by_run(state: State) -> dict[str, Mapping[str, str]]:
