@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from engine.core.queries.work.explain import Explanation
     from engine.core.records.values import Usage
     from engine.core.specs.limits import Limits
+    from engine.core.specs.management import AgentManagementTools
     from engine.core.specs.model_spec import McpSpec, ModelSpec, Price
     from engine.core.specs.options import Preempt, SupervisorOptions
     from engine.core.specs.spec import (
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
 _LOADED_ON_FIRST_USE = {
     "engine.platform.clock": "Clock RealClock VirtualClock",
     "engine.core.specs.limits": "Limits",
+    "engine.core.specs.management": "AgentManagementTools",
     "engine.core.specs.model_spec": "McpSpec ModelSpec Price",
     "engine.core.specs.options": "Preempt SupervisorOptions",
     "engine.core.specs.spec": "AgentCapability AgentSpec Circuit DiscoveryConfig Escalate Fail Failover Pool Restart "
@@ -86,7 +88,8 @@ _LOADED_ON_FIRST_USE = {
 _MODULES = {name: module for module, names in _LOADED_ON_FIRST_USE.items() for name in names.split()}
 
 __all__ = [
-    "ActiveAgent", "AgentCapability", "AgentCrashed", "AgentInfo", "AgentRegistry", "AgentSpec", "AlreadyStarted",
+    "ActiveAgent", "AgentCapability", "AgentCrashed", "AgentInfo", "AgentManagementTools", "AgentRegistry",
+    "AgentSpec", "AlreadyStarted",
     "AttachedSupervisor", "BlockingContext", "Circuit", "Clock", "CommandRefusedError", "Context",
     "DelegationFailed", "DiscoveryConfig", "DynamicSupervisor", "DynamicSupervisorState",
     "EngineError", "Escalate", "Explanation", "Fail", "Failover",

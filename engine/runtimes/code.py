@@ -105,7 +105,7 @@ def _start_nothing(function: Callable[..., Any], /, *args: object) -> None:
 
 def _check_approvals(spec: AgentSpec, tools: Mapping[str, FunctionTool]) -> None:
     try:
-        check_ruled_tools(spec.approve, tools, spec.mcp)
+        check_ruled_tools(spec.approve, tools, spec.mcp, spec.may)
     except Refused as refused:
         raise Unusable(f"agent {spec.name!r}: {refused.reason}") from refused
 

@@ -103,7 +103,7 @@ class TeamCode:
             if type_of(block) in PROGRAM_TYPES or len(names) < len(block.tools):
                 continue
             try:
-                check_ruled_tools(block.approve, names, block.mcp)
+                check_ruled_tools(block.approve, names, block.mcp, block.may)
             except Refused as refused:
                 yield (*loc, "approve"), refused.reason.removeprefix("approve: "), ""
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from engine.core.errors import Refused
 from engine.core.records.records import JsonValue
 from engine.core.specs.guard import check_guard
+from engine.core.specs.management import AgentManagementTools
 
 PLAIN = ("never", "always")
 _JSON_PUNCTUATION = re.compile(r"""["'](?:\s|\\s)?[*+?]?\\?[:,\]}]|\\?[:,\[{](?:\s|\\s)?[*+?]?["']""")
@@ -24,17 +25,21 @@ def check_approval(where: str, rule: JsonValue) -> None:
     check_guard(where, rule)
 
 
-def check_ruled_tools(approve: Iterable[str], tools: Collection[str], mcp: Iterable[str]) -> None:
+def check_ruled_tools(
+    approve: Iterable[str], tools: Collection[str], mcp: Iterable[str], may: Iterable[str] = ()
+) -> None:
     """Check that every rule is for a tool of the agent: a rule under another name would let every call through.
 
     Args:
         approve: The names that have a rule.
         tools: Names of its functions.
         mcp: Its servers and tools of servers; which tools a server has is known once it runs.
+        may: What its model may do besides.
 
     Raises:
         Refused: If one does not; the message names it and what there is.
     """
+    tools = [*tools, *(tool for tool in AgentManagementTools if tool in may)]
     servers = {name.partition("/")[0] for name in mcp}
     for name in approve:
         server, slash, _ = name.partition("/")

@@ -43,7 +43,19 @@ else:
     Code = Annotated[Any, Means(Reference | Callable[..., object])]  # msgspec cannot decode a callable.
 MODEL_TYPES = ("llm", "SimpleAgent", "ReactAgent", "MultiAgent", "MemoryAgent", "ConversationAgent")
 """Agent types that are run by a model, unless they have a function."""
-May: TypeAlias = Literal["ask_human", "remember", "recall", "create_agent", "list_workers"]
+May: TypeAlias = Literal[
+    "ask_human",
+    "remember",
+    "recall",
+    "create_agent",
+    "list_workers",
+    "find_agents",
+    "add_agent",
+    "remove_agent",
+    "pause_agent",
+    "resume_agent",
+    "swap_agent",
+]
 RunIn: TypeAlias = Literal["loop", "thread", "process"]
 
 
@@ -95,7 +107,7 @@ class AgentSpec(ValidatedRecord, kw_only=True, tag_field="type", tag="agent"):
     """What the model is told it is."""
     mcp: Annotated[Sequence[Label], Within(max_length=100)] = ()
     """Tool servers whose tools it may call, by their names in the team; or `server/tool` for one tool."""
-    may: Annotated[Sequence[May], Within(max_length=10)] = ()
+    may: Annotated[Sequence[May], Within(max_length=20)] = ()
     """What its model may do besides calling tools, and delegating as a lead."""
     approve: Mapping[Label, JsonValue] = field(default_factory=dict)
     """When a person is asked before a tool is called: `never`, `always`, or a guard over its arguments."""

@@ -181,6 +181,7 @@ class AttemptQuestions:
         rule: JsonValue,
         *,
         is_exact: bool = True,
+        once: bool = False,
         due_s: float | None = None,
     ) -> None:
         """Wait until `tool` may be called, asking a person if the rule says so.
@@ -190,6 +191,7 @@ class AttemptQuestions:
             arguments: What it is called with; shown whole, with the names of secrets in their place.
             rule: `never`, `always`, or a guard over the arguments for which a person is asked.
             is_exact: False if the call passes on more than JSON can show; then a guard cannot look at it.
+            once: Offer no standing answer.
             due_s: Time limit for the person, in seconds; after it the call is rejected.
 
         Raises:
@@ -213,7 +215,7 @@ class AttemptQuestions:
             answer = await self.ask(
                 key,
                 f"{approval_question(self._effect.agent, tool, shown_args)}{because}",
-                [ALLOW_ONCE, REJECT_ONCE] if has_secret else FOUR_OPTIONS,
+                [ALLOW_ONCE, REJECT_ONCE] if has_secret or once else FOUR_OPTIONS,
                 REJECT_ONCE if due_s is not None else None,
                 due_s,
                 kind="approval",

@@ -16,6 +16,7 @@ from engine.core.events.attempt import StepKind
 from engine.core.records.records import JsonValue
 from engine.core.records.values import NO_USAGE, StoredValue, as_text
 from engine.core.specs.spec import AgentSpec
+from engine.core.state import Outcome
 from engine.errors import AttemptInterrupted
 from engine.runtimes.attempts.attempt import Attempt
 from engine.runtimes.attempts.attempt_limits import AttemptLimits
@@ -145,9 +146,14 @@ class Work:
         self.attempt.raise_if_over()
         effect = self.effect
         sender = f"agent {effect.agent} (@{effect.agent_id})"
-        await self._services.order(
-            command, sender=sender, role="agent", id=f"{effect.task_id}:{key}", run_id=effect.run_id
-        )
+        await self._services.order(command, sender=sender, role="agent", id=self._order_id(key), run_id=effect.run_id)
+
+    def outcome_of(self, key: str) -> Outcome | None:
+        """Return the outcome of the command that an attempt gave under this key; None if there is none."""
+        return self.attempt.state.commands.get(self._order_id(key))
+
+    def _order_id(self, key: str) -> str:
+        return f"{self.effect.task_id}:{key}"
 
     async def text(self, value: StoredValue) -> JsonValue:
         """Return a value that the state holds by reference."""

@@ -116,7 +116,11 @@ class CreateAgent(BuiltinTool):
             model=models[0] if models else [*self._models],
             tools=[self._tools[name] for name in tools],
             mcp=mcp,
-            approve={name: rule for name, rule in creator_spec.approve.items() if self._is_among(name, tools, mcp)},
+            approve={
+                name: rule
+                for name, rule in creator_spec.approve.items()
+                if self._is_among(name, [*tools, *rights], mcp)
+            },
             may=[right for right in creator_spec.may if right in rights],
             limits=_limits(arguments, creator_spec.limits),
             output=None,

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from engine.core.records.records import JsonValue
+from engine.core.specs.management import AgentManagementTools
 from engine.core.specs.spec import MODEL_TYPES, AgentSpec
 from engine.platform.field_docstrings import describe_keys
 from engine.runtimes.kinds import AgentKind, Place, SpecBlock
@@ -17,6 +18,7 @@ TOOL_NAMES = (
     "forward_message",
     "list_workers",
     "create_agent",
+    *AgentManagementTools,
     "create_plan",
     "ask_human",
     "remember",

@@ -18,6 +18,7 @@ from engine.runtimes.model.calls import Calls
 from engine.runtimes.model.delegation import DelegateTool, ForwardMessage, Workers
 from engine.runtimes.model.lookup import NamedModel, models_of
 from engine.runtimes.model.loop import ModelLoop
+from engine.runtimes.model.management_tools import MANAGEMENT_TOOLS, ManagementTool
 from engine.runtimes.model.member_tools import CreateAgent, ListWorkers
 from engine.runtimes.model.memory import Recall, Remember, recall_text, remember_answer
 from engine.runtimes.model.options import ModelOptions, TalkOptions, TeamOptions, options_of, uses_tools
@@ -112,10 +113,10 @@ class ModelRuntime:
             builtin_tools += [DelegateTool(work, workers), CreatePlan(work, workers), ForwardMessage(work, workers)]
         if "list_workers" in work.spec.may:
             builtin_tools.append(ListWorkers(work))
-        if "create_agent" in work.spec.may:
-            references = [reference for reference in work.spec.tools if isinstance(reference, str)]
-            tools = dict(zip(self._kit.functions, references, strict=False))
-            builtin_tools.append(CreateAgent(work, tools=tools, models=models))
+        references = [reference for reference in work.spec.tools if isinstance(reference, str)]
+        tools = dict(zip(self._kit.functions, references, strict=False))
+        kinds: tuple[type[CreateAgent | ManagementTool], ...] = (CreateAgent, *MANAGEMENT_TOOLS)
+        builtin_tools += [kind(work, tools=tools, models=models) for kind in kinds if kind.name in work.spec.may]
         if "ask_human" in work.spec.may:
             builtin_tools.append(AskHuman(work))
         if "remember" in work.spec.may:
