@@ -187,6 +187,7 @@ def _of_packages(error: BaseException) -> CommandFailure | None:
         ("engine.teamfile", "TeamFileError", WRONG_USAGE),
         ("engine.trusted_code.trust", "TrustError", REFUSED),
         ("engine.errors", "CommandRefusedError", REFUSED),
+        ("engine.errors", "CatalogueError", WRONG_USAGE),
         ("engine.errors", "EngineError", WORK_FAILED),
         ("dashboard.engines.process", "EngineDidNotStart", NO_ENGINE),
     ):

@@ -14,10 +14,13 @@ from dashboard.cli.printing.output import REFUSED, fail, say
 from dashboard.cli.sending import Sending, change
 from dashboard.reading.model_table import facts_of
 from dashboard.views.changes.models import UNLISTED
+from engine.catalogue.approved import approved_entry
+from engine.catalogue.database import catalogue_path
 from engine.core import commands
 from engine.core.commands import Command
 from engine.core.errors import Refused
 from engine.core.queries.targets import find_agent, id_target
+from engine.core.queries.team.code import references_of
 from engine.core.specs.spec import AgentSpec
 from engine.core.validation.bounds import NAME
 from engine.reading.folding import fold_file
@@ -165,16 +168,34 @@ def capability(**values: object) -> Command:
 
 
 @change("add", looks=True)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--catalogue", "entry_id", metavar="ID", help="An approved entry of the catalogue, instead of a file.")
+@click.option("--as", "name", metavar="NAME", help="Another name for that agent.")
 @click.option("--under", metavar="SUPERVISOR", help="The supervisor that gets them; by default the first one.")
 @_trust
-def add(sending: Callable[[], Sending], file: Path, *, under: str | None, trust: bool) -> Command:
+def add(
+    sending: Callable[[], Sending],
+    file: Path | None,
+    *,
+    entry_id: str | None,
+    name: str | None,
+    under: str | None,
+    trust: bool,
+) -> Command:
     """Add the contents of FILE: one agent, a list of agents, or a whole team file as a supervisor of its own.
 
     Several agents are added as one change: all of them, or none.
 
     An agent is written as in a team file: {name: scout, run: "crew.scout:survey", specialties: [survey]}
     """
+    if (file is None) == (entry_id is None):
+        fail("usage", "say what to add", "a FILE, or --catalogue ID; quarterdeck catalogue search finds entries")
+    if entry_id is not None:
+        _ensure_entry_granted(sending(), entry_id, trust=trust)
+        return commands.AddAgent(supervisor=under, catalogue=entry_id, name=name)
+    if name is not None:
+        fail("usage", "--as names an agent of the catalogue", "an agent of a file is named in the file")
+    assert file is not None
     spec_file = _read(file)
     _ensure_granted(sending(), spec_file, trust=trust)
     if spec_file.team is not None:
@@ -213,7 +234,18 @@ def _read(file: Path) -> "SpecFile":
 
 
 def _ensure_granted(sending: Sending, file: "SpecFile", *, trust: bool) -> None:
-    from dashboard.cli.trust import allow_code  # the closure of code, 40 ms, which only files need
+    _allow(sending, file.references, file.path, file.sha256, source=str(file.path), trust=trust)
+
+
+def _ensure_entry_granted(sending: Sending, entry_id: str, *, trust: bool) -> None:
+    """Allow what an entry refers to, once a person agrees; the engine reads the catalogue of its own user."""
+    entry = approved_entry(entry_id)
+    source = f"{entry.name} of the pack {entry.pack}"
+    _allow(sending, references_of(entry.spec), catalogue_path(), entry.hash, source=source, trust=trust)
+
+
+def _allow(sending: Sending, references: Sequence[str], path: Path, sha256: str, *, source: str, trust: bool) -> None:
+    from dashboard.cli.trust import allow_code  # the closure of code, 40 ms, which only files and entries need
 
     state = fold_file(sending.path)
-    allow_code(file.references, state, db=sending.path, path=file.path, sha256=file.sha256, trust=trust)
+    allow_code(references, state, db=sending.path, path=path, sha256=sha256, source=source, trust=trust)

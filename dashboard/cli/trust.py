@@ -153,24 +153,28 @@ def _describe_code(references: list[str], files: list[str]) -> str:
     return "; ".join([*functions, *(others if outside else []), *unasked])
 
 
-def allow_code(references: Sequence[str], state: State, *, db: Path, path: Path, sha256: str, trust: bool) -> None:
+def allow_code(
+    references: Sequence[str], state: State, *, db: Path, path: Path, sha256: str, trust: bool, source: str = ""
+) -> None:
     """Put references on this user's list for a database that holds `state`, once `--trust` or an answer says so.
 
-    `path` is the file that names them, with the hash of its content. Where they are not allowed, exit 3.
+    `path` is the file that names them, with the hash of its content; `source` says it in words. Where they are not
+    allowed, exit 3.
     """
     needed = needs_trust(trust_list(), references, state, db)
     if not needed:
         return
     if not trust:
-        _ask_to_allow(needed, path, code_folder(state, Path.cwd()))
+        _ask_to_allow(needed, source or str(path), code_folder(state, Path.cwd()))
     grant(trust_list(), references, state, db=db, path=path, sha256=sha256)
 
 
-def _ask_to_allow(needed: Sequence[str], source: Path, folder: Path) -> None:
+def _ask_to_allow(needed: Sequence[str], source: str, folder: Path) -> None:
     if not is_interactive():
         first_references = ", ".join(needed[:3]) + (f" and {len(needed) - 3} more" if len(needed) > 3 else "")
         text = f"{source} runs code that is not trusted: {first_references}"
-        fail("not_trusted", text, "allow it with --trust", REFUSED)
+        details = [f"  {reference}" for reference in needed[3:]]
+        fail("not_trusted", text, "allow it with --trust", REFUSED, details=details)
     say(f"{source} runs code that is not trusted yet:", *(f"  {reference}" for reference in needed))
     _confirm(str(folder), "not trusted, so nothing was changed")
 

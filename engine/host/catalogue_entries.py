@@ -6,6 +6,7 @@ the spec, which the journal then holds.
 
 from functools import partial
 
+from engine.catalogue.approved import approved_entry
 from engine.core.commands import AddAgent, Command
 from engine.core.records.records import copy_with
 from engine.core.state import Origin
@@ -21,7 +22,5 @@ async def fill_in_spec(command: Command, threads: Threads) -> tuple[Command, Ori
     # A command that brings a spec of its own gets no origin, so the core refuses it.
     if not isinstance(command, AddAgent) or command.catalogue is None or command.spec is not None:
         return command, None
-    from engine.catalogue.approved import approved_entry  # few teams take an entry
-
     entry = await threads.run(partial(approved_entry, command.catalogue))
     return copy_with(command, spec=entry.spec), Origin(kind="catalogue", id=entry.id, hash=entry.hash)
