@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 FLAGS = frozenset({"now"})
 """Options without a value."""
+REPEATED = frozenset({"after", "label"})
+"""Options that may stand several times; their values are the lines of one text."""
 Completer: TypeAlias = Callable[[State, str], list[str]]
 """Returns completions for a word, from the state and the word before."""
 

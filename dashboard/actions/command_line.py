@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 
 from dashboard.actions import WORDS
-from dashboard.actions.action import FLAGS, OPTIONS, Action, CommandLine
+from dashboard.actions.action import FLAGS, OPTIONS, REPEATED, Action, CommandLine
 from dashboard.actions.team import REQUEST_OPTIONS
 from engine.core.errors import did_you_mean
 from engine.core.state import State
@@ -69,12 +69,13 @@ def _parse_verbatim(rest: str) -> CommandLine:
 
 
 def _split_options(words: Sequence[str]) -> CommandLine:
-    plain, options = [], {}
+    plain, options = list[str](), dict[str, str]()
     left = iter(words)
     for word in left:
         if word.startswith("--") and len(word) > 2:
             key, equals, value = word[2:].partition("=")
-            options[key] = value if equals or key in FLAGS else next(left, "")
+            value = value if equals or key in FLAGS else next(left, "")
+            options[key] = f"{options[key]}\n{value}" if key in REPEATED and key in options else value
         else:
             plain.append(word)
     return CommandLine(tuple(plain), options, tuple(words))

@@ -309,7 +309,7 @@ def _parse_option(option: Parameter, text: str, now_ms: int) -> object:
     if option.name == "after":
         return text.replace(",", " ").split()
     if option.name == "label":
-        return parse_labels(split_words(text))
+        return parse_labels(text.split("\n"))
     return parse_settings([f"limit={text}"])["limit"] if option.path[0] == "limits" else text
 
 

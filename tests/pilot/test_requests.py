@@ -68,7 +68,7 @@ async def test_a_request_has_a_priority_a_category_a_deadline_limits_and_what_it
         assert "would do    submitted r5 to chief" in hand.told("would")
         shell = "quarterdeck run go --supervisor chief --priority 3 --deadline 300s --category audit"
         assert shell in " ".join(hand.told("would").split())
-        await hand.press(*"tokens=900 cost_usd=0.5 then=ask", "tab", *"r1 r3", "enter")
+        await hand.press(*"tokens=900 cost_usd=0.5 then=ask", "tab", *"r1 r3", "tab", *"team=web 'by=me too'", "enter")
         limits = Limits(tokens=900, cost_usd=Decimal("0.5"), then="ask")
         assert hand.ordered == Submit(
             request="go",
@@ -78,6 +78,7 @@ async def test_a_request_has_a_priority_a_category_a_deadline_limits_and_what_it
             deadline_s=300,
             limits=limits,
             after=["r1", "r3"],
+            labels={"team": "web", "by": "me too"},
         )
 
 
@@ -162,6 +163,11 @@ async def test_who_leads_is_shown_and_hands_over_to_one_that_stands_by(tmp_path:
             '"audit re" --max-attempts 400 --max-tokens=9000 --max-cost 0.5',
             Submit(request="audit re", limits=Limits(attempts=400, tokens=9000, cost_usd=Decimal("0.5"))),
         ),
+        (
+            "audit --label team=web --after r1 --label 'env=a b' --after r3",
+            Submit(request="audit", labels={"team": "web", "env": "a b"}, after=["r1", "r3"]),
+        ),
+        ("audit --label web", "'web' is not a label; write key=text, such as team=web"),
         (
             "'audit re' --detach",
             "run: no option --detach here; there are --supervisor, --priority, --deadline, --category, --after, "
