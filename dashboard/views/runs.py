@@ -147,7 +147,7 @@ COLUMNS: tuple[Column[RunRow, RunRank], ...] = (
     Column("STRATEGY", 11, drop=10, shell_rank=3, meaning="how the supervisor divides the request",
            cell=lambda row: Cell(row.run.strategy, "muted"),
            order=Order("strategy", lambda run: (run.strategy,), step=8)),
-    Column("LABELS", 12, drop=14, shell_rank=0, meaning="labels of the request; label:KEY=TEXT filters by them",
+    Column("LABELS", 12, grow=1, max_width=40, drop=14, shell_rank=0, meaning="labels of the request; label:KEY=TEXT filters by them",
            cell=lambda row: Cell(format_labels(row.run.labels), "muted")),
     Column("PRI", 3, right=True, drop=9, shell_rank=0, meaning="priority, 0 the most urgent to 9", cell=_priority_cell,
            order=Order("urgency", lambda run: (isinstance(run, RunSummary), getattr(run, "priority", 0)), step=9)),
