@@ -47,11 +47,9 @@ async def main() -> None:
             model=model_of("chief"),
             instructions="You run a small newsroom.",
         ),
-        agent_specs=[researcher, writer],
+        agent_specs=[researcher, writer, fact_checkers],
         models=OFFLINE,
     )
-    await chief.add_sub_supervisor("fact_checkers", fact_checkers)
-
     async for event in chief.stream("What happened in Lisbon today?"):
         if event.kind == "task_ended" and event.depth == 2:
             print(f"{event.agent}: {event.status}")

@@ -23,7 +23,7 @@ from engine.core.errors import Refused, UnknownAgent
 from engine.core.queries.targets import find_agent, find_spec, id_target
 from engine.core.queries.team.fits import candidate_from, candidate_of
 from engine.core.queries.team.models import put_first
-from engine.core.queries.team.rights import models_beyond, rights_beyond
+from engine.core.queries.team.rights import OwnTool, models_beyond, rights_beyond
 from engine.core.queries.team.tree import subtree_of
 from engine.core.records.records import JsonValue, copy_with, fact, field_names
 from engine.core.specs.management import management_rule
@@ -58,11 +58,11 @@ class ManagementTool(BuiltinTool):
     """A tool about the members below the supervisor of an agent.
 
     Args:
-        tools: References of the agent's tools, by the names that its approval rules have.
+        tools: The agent's functions, by the names that its approval rules have.
         models: Names of its models.
     """
 
-    def __init__(self, work: Work, *, tools: Mapping[str, str], models: Sequence[str]) -> None:
+    def __init__(self, work: Work, *, tools: Mapping[str, OwnTool], models: Sequence[str]) -> None:
         super().__init__(work)
         self._tools = tools
         self._models = models

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from engine.core.queries.team.rights import OwnTool
 from engine.core.queries.team.workers import is_lead
 from engine.core.records.records import JsonValue
 from engine.core.records.values import as_text
@@ -18,7 +19,7 @@ from engine.runtimes.model.calls import Calls
 from engine.runtimes.model.delegation import DelegateTool, ForwardMessage, Workers
 from engine.runtimes.model.lookup import NamedModel, models_of
 from engine.runtimes.model.loop import ModelLoop
-from engine.runtimes.model.management_tools import MANAGEMENT_TOOLS, ManagementTool
+from engine.runtimes.model.management_tools import MANAGEMENT_TOOLS
 from engine.runtimes.model.member_tools import CreateAgent, ListWorkers
 from engine.runtimes.model.memory import Recall, Remember, recall_text, remember_answer
 from engine.runtimes.model.options import ModelOptions, TalkOptions, TeamOptions, options_of, uses_tools
@@ -114,9 +115,13 @@ class ModelRuntime:
         if "list_workers" in work.spec.may:
             builtin_tools.append(ListWorkers(work))
         references = [reference for reference in work.spec.tools if isinstance(reference, str)]
-        tools = dict(zip(self._kit.functions, references, strict=False))
-        kinds: tuple[type[CreateAgent | ManagementTool], ...] = (CreateAgent, *MANAGEMENT_TOOLS)
-        builtin_tools += [kind(work, tools=tools, models=models) for kind in kinds if kind.name in work.spec.may]
+        functions = dict(zip(self._kit.functions, references, strict=False))
+        if "create_agent" in work.spec.may:
+            builtin_tools.append(CreateAgent(work, tools=functions, models=models))
+        rules = {name: tool.options.approve for name, tool in self._kit.functions.items()}
+        tools = {name: OwnTool(reference=functions[name], approve=rules[name]) for name in functions}
+        changing = [kind for kind in MANAGEMENT_TOOLS if kind.name in work.spec.may]
+        builtin_tools += [kind(work, tools=tools, models=models) for kind in changing]
         if "ask_human" in work.spec.may:
             builtin_tools.append(AskHuman(work))
         if "remember" in work.spec.may:

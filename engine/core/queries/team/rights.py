@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
-from engine.core.records.records import JsonValue
+from engine.core.records.records import JsonValue, fact
 from engine.core.specs.limits import Limits
 from engine.core.specs.management import AgentManagementTools, management_rule
 from engine.core.specs.spec import AgentSpec
@@ -10,12 +10,21 @@ from engine.core.specs.spec import AgentSpec
 _AMOUNTS = ("attempts", "time_s", "tokens", "cost_usd")
 
 
-def rights_beyond(own: AgentSpec, spec: AgentSpec, *, tools: Mapping[str, str]) -> list[str]:
+@fact
+class OwnTool:
+    """A function that an agent may call."""
+
+    reference: str
+    approve: JsonValue
+    """When a person is asked, by its author; the rules of a spec come first."""
+
+
+def rights_beyond(own: AgentSpec, spec: AgentSpec, *, tools: Mapping[str, OwnTool]) -> list[str]:
     """Return what an agent of `spec` could do beyond a model agent of spec `own`, without models; empty if nothing.
 
     Args:
         own: The spec of the agent that wants to add the other.
-        tools: References of its tools, by the names that its approval rules have.
+        tools: Its functions, by the names that approval rules have.
     """
     return [*_code_beyond(own, spec), *_rules_beyond(own, spec, tools), *_budget_beyond(own.limits, spec.limits)]
 
@@ -37,13 +46,18 @@ def _code_beyond(own: AgentSpec, spec: AgentSpec) -> Iterator[str]:
         yield "parameters of its own for the provider"
 
 
-def _rules_beyond(own: AgentSpec, spec: AgentSpec, tools: Mapping[str, str]) -> Iterator[str]:
-    """Yield the tools that `own` calls only after a person was asked, and `spec` more freely."""
-    for name in dict.fromkeys([*own.approve, *AgentManagementTools]):
-        is_management = name in [*AgentManagementTools]
-        own_rule = management_rule(own.approve, name) if is_management else own.approve[name]
-        rule: JsonValue = management_rule(spec.approve, name) if is_management else spec.approve.get(name)
-        has_tool = name in spec.may or tools.get(name) in spec.tools or _has_server_tool(spec, name)
+def _rules_beyond(own: AgentSpec, spec: AgentSpec, tools: Mapping[str, OwnTool]) -> Iterator[str]:
+    """Yield the tools that `own` calls only after a person was asked, or may have to, and `spec` more freely."""
+    for name in dict.fromkeys([*tools, *own.approve, *spec.approve, *AgentManagementTools]):
+        if name in tools:
+            has_tool = tools[name].reference in spec.tools
+            own_rule, rule = (each.approve.get(name, tools[name].approve) for each in (own, spec))
+        elif name in spec.may:
+            has_tool = True
+            own_rule, rule = (management_rule(each.approve, name) for each in (own, spec))
+        else:  # of a server, whose own rule nobody knows before it runs
+            has_tool = _has_server_tool(spec, name)
+            own_rule, rule = own.approve.get(name), spec.approve.get(name)
         if has_tool and own_rule != "never" and rule not in ("always", own_rule):
             yield f"calls of {name} without a question"
 
