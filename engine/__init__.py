@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from engine.core.queries.work.explain import Explanation
     from engine.core.records.values import Usage
+    from engine.core.specs.discovery import AgentDiscoveryMode, DiscoveryConfig
     from engine.core.specs.limits import Limits
     from engine.core.specs.management import AgentManagementTools
     from engine.core.specs.model_spec import McpSpec, ModelSpec, Price
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
         AgentCapability,
         AgentSpec,
         Circuit,
-        DiscoveryConfig,
         Escalate,
         Fail,
         Failover,
@@ -61,12 +61,12 @@ if TYPE_CHECKING:
 
 _LOADED_ON_FIRST_USE = {
     "engine.platform.clock": "Clock RealClock VirtualClock",
+    "engine.core.specs.discovery": "AgentDiscoveryMode DiscoveryConfig",
     "engine.core.specs.limits": "Limits",
     "engine.core.specs.management": "AgentManagementTools",
     "engine.core.specs.model_spec": "McpSpec ModelSpec Price",
     "engine.core.specs.options": "Preempt SupervisorOptions",
-    "engine.core.specs.spec": "AgentCapability AgentSpec Circuit DiscoveryConfig Escalate Fail Failover Pool Restart "
-    "Retry Skip",
+    "engine.core.specs.spec": "AgentCapability AgentSpec Circuit Escalate Fail Failover Pool Restart Retry Skip",
     "engine.core.queries.work.explain": "Explanation",
     "engine.core.records.values": "Usage",
     "engine.errors": "AgentCrashed AlreadyStarted CommandRefusedError DelegationFailed EngineError HostStopped "
@@ -88,8 +88,8 @@ _LOADED_ON_FIRST_USE = {
 _MODULES = {name: module for module, names in _LOADED_ON_FIRST_USE.items() for name in names.split()}
 
 __all__ = [
-    "ActiveAgent", "AgentCapability", "AgentCrashed", "AgentInfo", "AgentManagementTools", "AgentRegistry",
-    "AgentSpec", "AlreadyStarted",
+    "ActiveAgent", "AgentCapability", "AgentCrashed", "AgentDiscoveryMode", "AgentInfo", "AgentManagementTools",
+    "AgentRegistry", "AgentSpec", "AlreadyStarted",
     "AttachedSupervisor", "BlockingContext", "Circuit", "Clock", "CommandRefusedError", "Context",
     "DelegationFailed", "DiscoveryConfig", "DynamicSupervisor", "DynamicSupervisorState",
     "EngineError", "Escalate", "Explanation", "Fail", "Failover",

@@ -14,7 +14,8 @@ from dashboard.cli.database import data_folder
 from dashboard.cli.printing.output import REFUSED, TextTable, emit, fail, is_interactive, quote_path, say
 from dashboard.views.words.amounts import pluralize
 from engine.core.documents.document import references_in
-from engine.core.queries.team.code import UNASKED, is_imported
+from engine.core.queries.people.offers import offered_in
+from engine.core.queries.team.code import UNASKED, is_imported, references_of
 from engine.core.state import State
 from engine.reading.folding import fold_file
 from engine.trusted_code.trust import FILE, TrustList, UntrustedFile, code_folder, grant, needs_assignment, needs_trust
@@ -113,7 +114,9 @@ def _ask_for_trust(code: "TeamCode", changed: list[str]) -> None:
 
 def _allow_database(ctx: click.Context, db: Path) -> None:
     state = fold_file(db)
-    references = references_in(state)
+    offered = (each for question in state.escalations.values() for each in offered_in(question.detail))
+    found = [reference for each in offered for reference in references_of(each.spec)]
+    references = list(dict.fromkeys([*references_in(state), *found]))
     grant(trust_list(), references, state, db=db, path=db.resolve(), sha256="")
     resume_command = f"quarterdeck resume AGENT --db {quote_path(db)}"
     text = f"trusted what the agents of {db} use: {_describe_code(references, [])}; then: {resume_command}"

@@ -34,6 +34,8 @@ _MEANINGS: dict[tuple[str, str], str] = {
     ("budget", "continue"): "allows the same amount again",
     ("budget", "stop"): "ends it at its next step; what is done is kept",
     ("budget", "fail"): "ends it now, as failed",
+    ("discover", "add"): "they join the team, and take part in the request",
+    ("discover", "skip"): "the team does the request as it is",
     ("nobody", "wait"): "the task waits until somebody can take it",
     ("nobody", "retry"): "looks again for somebody who can take it",
     ("nobody", "fail"): "the task fails",

@@ -41,6 +41,7 @@ _ABOUT = {
     "failure": "a failure",
     "doubt": "a doubt",
     "drain": "a swap",
+    "discover": "new agents",
     "nobody": "work for nobody",
     "budget": "a budget",
 }

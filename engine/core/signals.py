@@ -12,6 +12,8 @@ from msgspec import Raw, field
 from engine.core.events.attempt import Said, StepKind
 from engine.core.records.records import JsonValue, fact, facts_of, shared_fields
 from engine.core.records.values import Usage
+from engine.core.specs.discovery import AgentDiscoveryMode
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import CallKind, ParkedFor
 
 PersonKind: TypeAlias = Literal["ask", "approval", "permission"]
@@ -370,6 +372,37 @@ class TextRead(Signal):
 
     task_id: str
     text: str
+
+
+@fact
+class FoundSpec:
+    """A spec that a search outside the team has found."""
+
+    source: AgentDiscoveryMode
+    id: str
+    """Its id in the catalogue; else the name of its server, its document or the need."""
+    hash: str
+    """Content hash of the spec."""
+    spec: AgentSpec
+    always_asks: bool = False
+    """It never joins without a question."""
+
+
+@fact
+class AgentsFound(Signal):
+    """Agents were looked for outside the team of a group, whose graph can be planned now."""
+
+    task_id: str
+    text: str
+    """The whole request."""
+    found: list[FoundSpec]
+    granted: dict[str, str] = field(default_factory=dict)
+    """Their references that may be imported here, with the hashes of their code."""
+    faults: list[str] = field(default_factory=list)
+    """Why a place could not be searched, one line each."""
+    model: str | None = None
+    """The model that described a new agent."""
+    usage: Usage = field(default_factory=Usage)
 
 
 SIGNALS: tuple[type[Signal], ...] = facts_of(Signal, globals())

@@ -11,6 +11,7 @@ from engine.core.records.records import JsonValue
 from engine.core.records.values import as_text
 from engine.core.signals import Signal
 from engine.errors import Unusable
+from engine.finding.agent_search import AgentSearch
 from engine.host.attempts import Attempts
 from engine.host.built_in.guards import CheckedOutput, verdict_of
 from engine.host.built_in.joins import Result, join
@@ -28,6 +29,7 @@ class Performer:
 
     Args:
         orders: Pending commands, whose outcomes are acknowledged.
+        search: Looks for agents outside the team.
         on_stop: Ends the loop with a reason.
     """
 
@@ -38,10 +40,12 @@ class Performer:
         runtimes: RuntimePool,
         attempts: Attempts,
         orders: PendingCommands,
+        search: AgentSearch,
         on_stop: Callable[[str], None],
     ) -> None:
         self._services = services
         self._runtimes = runtimes
+        self._search = search
         self._timers: dict[str, Callable[[], None]] = {}
         self._unchecked: deque[effects.CheckAgent] = deque()
         """Agents whose code has to be checked."""
@@ -57,6 +61,7 @@ class Performer:
             effects.JoinResults: self._join_results,
             effects.CheckOutputs: self._check_outputs,
             effects.ReadText: self._read_text,
+            effects.FindAgents: self._find_agents,
             effects.StartTimer: self._start_timer,
             effects.CheckAgent: self._check_agent,
             effects.RestartAgents: self._forget_runtimes,
@@ -167,6 +172,13 @@ class Performer:
         text = as_text(await self._services.text(effect.input))
         self._services.signal(signals.TextRead(task_id=effect.task_id, text=text))
 
+    def _find_agents(self, effect: effects.FindAgents) -> None:
+        # Without holding the clock: a scripted model that describes an agent waits on it.
+        self._services.spawn(self._run, self._report_found, (effect,))
+
+    async def _report_found(self, effect: effects.FindAgents) -> None:
+        self._services.signal(await self._search.find(effect))
+
     def _begin(self, function: Callable[..., Any], *args: object) -> None:
         """Start a task; the virtual clock does not advance until it has reported."""
         self._services.clock.hold()
@@ -174,8 +186,12 @@ class Performer:
 
     async def _run_held(self, function: Callable[..., Any], args: tuple[object, ...]) -> None:
         try:
+            await self._run(function, args)
+        finally:
+            self._services.clock.release()
+
+    async def _run(self, function: Callable[..., Any], args: tuple[object, ...]) -> None:
+        try:
             await function(*args)
         except Exception as error:  # an orderly end with the reason, instead of a task group that cancels everything
             self._services.fail(error)
-        finally:
-            self._services.clock.release()

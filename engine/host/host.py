@@ -12,15 +12,16 @@ import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
 from engine.archive.importing import Imports
+from engine.catalogue import Catalogue
 from engine.core.commands import Command, ImportState, Order
 from engine.core.errors import BadValue
 from engine.core.events import Event
-from engine.core.queries.team.code import references_in_command
 from engine.core.signals import EngineBegan, EngineEnds, Signal
 from engine.core.specs.options import GRACE_S
 from engine.core.state import RunSummary, State
 from engine.core.validation.records import rebuild_checked
 from engine.errors import CommandRefusedError, HostStopped, UnknownRun, first_error
+from engine.finding.agent_search import AgentSearch
 from engine.host.attempts import Attempts
 from engine.host.batch import Batch, OnWritten
 from engine.host.catalogue_entries import fill_in_spec
@@ -90,6 +91,7 @@ class Host:
         snapshot_events: Events between two snapshots.
         state: State of the same journal after an earlier event, if known; spares folding up to there.
         processes: Default limit on attempts in child processes; the number of cores less one, at least one.
+        catalogue: Where agents are found; None opens that of the user who runs the engine when it is needed.
     """
 
     def __init__(
@@ -109,6 +111,7 @@ class Host:
         snapshot_events: int = SNAPSHOT_EVENTS,
         state: State | None = None,
         processes: int | None = None,
+        catalogue: Catalogue | None = None,
     ) -> None:
         self.store = store
         self.clock = clock if clock is not None else RealClock()
@@ -124,6 +127,7 @@ class Host:
         self._pid = pid if pid is not None else os.getpid()
         self._snapshot_events = snapshot_events
         self._limit = processes or spare_cores()
+        self._catalogue = catalogue
         installed_strategies()
         self._bound = dict(bound or {})
         texts = Texts(store.journal.body)
@@ -176,7 +180,12 @@ class Host:
         )
         self._attempts = Attempts(self, self._runtimes, grace_s=grace_s)
         self._performer = Performer(
-            self, runtimes=self._runtimes, attempts=self._attempts, orders=self._orders, on_stop=self._end
+            self,
+            runtimes=self._runtimes,
+            attempts=self._attempts,
+            orders=self._orders,
+            search=AgentSearch(self, self._trusting, self.programs, catalogue=self._catalogue),
+            on_stop=self._end,
         )
         loop = self._loop
         self._finished = FinishedRuns(self, self.store.journal, flush=self.wait_until_written)
@@ -265,7 +274,7 @@ class Host:
                 command, origin = await fill_in_spec(command, self.threads)
             granted = (
                 await self.threads.run(partial(self._trusting.grants_of_program, command))
-                if references_in_command(command)
+                if self._trusting.references_of(command)
                 else {}
             )
             order = Order(

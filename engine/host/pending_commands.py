@@ -16,7 +16,6 @@ from engine.core.commands import URGENT_KINDS, Command, LoadTeam, Order
 from engine.core.effects import Acknowledge
 from engine.core.encoding.codec import decode_command
 from engine.core.events import CommandRefused
-from engine.core.queries.team.code import references_in_command
 from engine.core.records.records import JsonValue
 from engine.core.state import Outcome
 from engine.errors import CommandRefusedError, EngineError
@@ -222,7 +221,7 @@ class Intake:
         self._put(order)
 
     async def _find_grants(self, command: Command) -> dict[str, str]:
-        if not (isinstance(command, LoadTeam) or references_in_command(command)):
+        if not (isinstance(command, LoadTeam) or self._trusting.references_of(command)):
             return {}
         return await self._services.threads.run(partial(self._trusting.grants_of_inbox, command))
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from engine.core.commands import AddAgent, Command, LoadTeam
+from engine.core.queries.people.offers import references_offered
 from engine.core.queries.team.code import grants_for_own_program, references_in_command
 from engine.core.state import State
 from engine.errors import CodeChanged, Unusable
@@ -51,9 +52,13 @@ class Trusting:
         team = self._team()
         return team.parent if team is not None else self._folder or Path.cwd()
 
+    def references_of(self, command: Command) -> list[str]:
+        """Return the references that a command names, or lets into the team."""
+        return [*references_in_command(command), *references_offered(self._state(), command)]
+
     def grants_of_inbox(self, command: Command) -> dict[str, str]:
         """Return the trusted references of a command from another process, with the hashes of their code; blocks."""
-        references = references_in_command(command)
+        references = self.references_of(command)
         if isinstance(command, LoadTeam):
             self._check_load(command, references)
             return self.find_grants(references, Path(command.path))
@@ -61,9 +66,11 @@ class Trusting:
 
     def grants_of_program(self, command: Command) -> dict[str, str]:
         """Return the trusted references of a command of this process, with the hashes of their code; blocks."""
-        # A program trusts what it names itself; of an entry of the catalogue it names the id alone.
+        # A program trusts what it names itself; of an entry of the catalogue it names the id alone, and of agents found
+        # for a request only the question.
         is_entry = isinstance(command, AddAgent) and command.catalogue is not None
-        return grants_for_own_program(command) if self._is_program and not is_entry else self.grants_of_inbox(command)
+        names_all = not is_entry and not references_offered(self._state(), command)
+        return grants_for_own_program(command) if self._is_program and names_all else self.grants_of_inbox(command)
 
     def find_grants(self, references: Iterable[str], team: Path | None = None) -> dict[str, str]:
         """Return those of `references` that are trusted, with the hashes of their code; blocks."""

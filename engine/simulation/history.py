@@ -13,6 +13,7 @@ import anyio
 from anyio.abc import TaskGroup
 from typing_extensions import override
 
+from engine.catalogue import Catalogue
 from engine.core.commands import Answer, Command, Resume
 from engine.core.encoding.codec import encode_command
 from engine.core.events import EngineStopped
@@ -152,6 +153,7 @@ class SimulatedHistory(World):
             batch_ms=math.inf,
             snapshot_events=SNAPSHOT_EVENTS,
             processes=PROCESSES,
+            catalogue=Catalogue(None),
         )
         has_begun, has_ended = anyio.Event(), anyio.Event()
         async with anyio.create_task_group() as group:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from engine.core.commands import AddSupervisor, RegisterSpec, SupervisorSpec, Target, Winner
 from engine.core.records.records import Json, JsonValue, copy_with
+from engine.core.specs.discovery import DiscoveryConfig
 from engine.core.specs.failure_policies import Chain
 from engine.core.specs.limits import Limits
 from engine.core.specs.model_spec import McpSpec, ModelSpec
 from engine.core.specs.options import SupervisorOptions
-from engine.core.specs.spec import AgentSpec, DiscoveryConfig, lead_spec
+from engine.core.specs.spec import AgentSpec, lead_spec
 from engine.core.validation.bounds import Rows
 from engine.core.validation.records import check_arguments
 from engine.errors import AlreadyStarted, NotInThisVersion
@@ -56,7 +57,7 @@ class DynamicSupervisor(Requests, People, Changes, Views, RecordedWork):
         coordination_mode: Name of its coordination strategy, such as `sequential`, `parallel` or `map`; `sequential`
             by default, `delegate` with `model`.
         auto_discover: Choose agents by the words of each request, instead of using all of them.
-        discovery: How agents are chosen.
+        discovery: Where agents are found, and when they join the team.
         participants: Names of the participants, in order; None for all members.
         default_agent: Takes requests that match no agent.
         aggregator: The agent that makes a synthesis of results.
@@ -159,6 +160,7 @@ class DynamicSupervisor(Requests, People, Changes, Views, RecordedWork):
             "models": dict(models or {}),
             "mcp": dict(mcp or {}),
             "instructions_template": instructions_template,
+            "discovery": discovery,
             "lead": lead if lead is None or isinstance(lead, str) else spec_of(lead).name,
         }
         team = SupervisorSpec(
@@ -167,7 +169,6 @@ class DynamicSupervisor(Requests, People, Changes, Views, RecordedWork):
             aggregator=aggregator,
             participants=None if participants is None else list(participants),
             auto_discover=auto_discover,
-            max_matches=(discovery or DiscoveryConfig()).max_matches,
             default_agent=default_agent,
             max_parallel=max_parallel,
             max_agents=max_agents,

@@ -62,7 +62,7 @@ class Views(SupervisorNode):
 
     def discover_agents(self, request: str) -> list[ActiveAgent]:
         """Return its own agents that would be chosen for `request`, best match first."""
-        choice = choose_agents(self._state, list(self._agents), request, self._supervisor.max_matches)
+        choice = choose_agents(self._state, list(self._agents), request, self._supervisor.discovery.max_matches)
         views = {view.id: view for view in self.active_agents.values()}
         return [views[match.id] for match in choice.matches]
 

@@ -28,12 +28,12 @@ from engine.core.events import CommandApplied, CommandRefused
 from engine.core.fold import fold
 from engine.core.records.records import copy_with, field_names
 from engine.core.signals import EngineBegan
+from engine.core.specs.discovery import DiscoveryConfig
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import Optimize, Preempt, SupervisorOptions
 from engine.core.specs.spec import (
     AgentSpec,
     Circuit,
-    DiscoveryConfig,
     Escalate,
     Fail,
     Failover,

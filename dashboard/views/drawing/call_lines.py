@@ -3,9 +3,14 @@
 import json
 from collections.abc import Iterator
 
+from msgspec import to_builtins
+
 from dashboard.clean import clean
 from dashboard.views.drawing.rows import Cell, labelled_cell
+from engine.core.queries.people.offers import offered_in
+from engine.core.queries.team.code import references_of
 from engine.core.records.records import JsonValue
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import Escalation
 
 PIECE_CHARACTERS = 50_000
@@ -36,9 +41,21 @@ def call_lines(escalation: Escalation) -> Iterator[tuple[str, str]]:
                 yield label, f"{clean(name)}: {_in_json(value)}"
     elif arguments is not None:
         yield "with", _in_json(arguments)
+    for offer in offered_in(escalation.detail):
+        yield "agent", clean(f"{offer.spec.name}, {offer.source} {offer.id}")
+        yield from _spec_lines(offer.spec)
     for path, lines in diffs_of(escalation):
         yield "diff", clean(path)
         yield "", "\n".join(lines)
+
+
+def _spec_lines(spec: AgentSpec) -> Iterator[tuple[str, str]]:
+    """Yield all that a spec says, with the code, programs and addresses that it uses in full."""
+    for name, value in to_builtins(spec).items():
+        if name != "name" and value not in (None, [], {}, ""):
+            yield "", f"{BAR}{clean(name)}: {_in_json(value)}"
+    for reference in references_of(spec):
+        yield "uses", clean(reference)
 
 
 def plain_lines(escalation: Escalation) -> list[str]:

@@ -113,6 +113,14 @@ def _describe_watch(fields: _SentenceFields, event: on.PoolWatched) -> str:
     return f"an instance of {fields.agent_id} is idle; it is removed in {left_s:g} s if that stays so"
 
 
+def _describe_discovery(fields: _SentenceFields, event: on.Discovered) -> str:
+    """Return whom a search outside the team found, and what could not be searched."""
+    names = {match.id: f"{match.name} ({match.source})" for match in event.matches}
+    chosen = ", ".join(names.get(an_id, an_id) for an_id in event.chosen)
+    result = f"{chosen} found for {fields.task_id}" if chosen else f"nobody found outside the team for {fields.task_id}"
+    return "; ".join([result, *event.faults])
+
+
 def _describe_growth(fields: _SentenceFields, event: on.GroupGrown) -> str:
     parts = [f"{pluralize(len(event.added), 'task')} added"] if event.added else []
     parts += [f"{len(event.skipped)} left out"] if event.skipped else []
@@ -310,7 +318,12 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         "accent",
     ),
     on.RunFinished: (lambda t, e: f"run {t.run_id} {_ENDINGS.get(e.status.value, 'has ended')}{t.tail}", "strong"),
-    on.PlanAsked: ("{task_id} is planned once its whole text is read", ""),
+    on.PlanAsked: (
+        lambda t, e: f"agents are looked for who know {', '.join(e.words[:6])}" + ("…" if len(e.words) > 6 else "")
+        if e.words else f"{t.task_id} is planned once its whole text is read",
+        "",
+    ),
+    on.Discovered: (_describe_discovery, "accent"),
     on.GroupPlanned: (
         lambda t, e: f"{t.task_id} was planned as {pluralize(len(e.nodes), 'task')}, {e.mode}"
         + (f": {e.explanation}" if e.explanation else ""),

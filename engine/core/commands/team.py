@@ -4,9 +4,12 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias, Union
 
 from msgspec import field
+from typing_extensions import override
 
 from engine.core.commands.base import CommandBase
+from engine.core.errors import BadValue
 from engine.core.records.records import fact
+from engine.core.specs.discovery import DEFAULT_MATCHES
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec, Aggregation
 from engine.core.validation.bounds import Attempts, Label, Matches, Members, Name, Participants, Seconds, Slots
@@ -34,8 +37,8 @@ class SupervisorSpec(ValidatedRecord, kw_only=True, tag_field="type", tag="super
     """Who takes part, in this order; by default all members."""
     auto_discover: bool = False
     """Chooses agents by the words of the request."""
-    max_matches: Matches = 5
-    """With `auto_discover`: the most agents that a request is given to."""
+    max_matches: Matches = DEFAULT_MATCHES
+    """With `auto_discover`: the most agents that a request is given to; another name of `discovery.max_matches`."""
     default_agent: Name | None = None
     """Gets a request that no agent matches; need not be a participant."""
     max_parallel: Slots = 10
@@ -46,6 +49,15 @@ class SupervisorSpec(ValidatedRecord, kw_only=True, tag_field="type", tag="super
     """Its settings besides these."""
     members: list[Union[AgentSpec, "SupervisorSpec"]] = field(default_factory=list)
     """Agents and sub-supervisors, in order."""
+
+    @override
+    def __post_init__(self) -> None:
+        """Refuse two different limits on the agents of a request."""
+        super().__post_init__()
+        discovery = self.options.discovery
+        if discovery is not None and self.max_matches not in (DEFAULT_MATCHES, discovery.max_matches):
+            where = f"supervisor {self.name!r}"
+            raise BadValue(where, ("max_matches",), f"is {self.max_matches}, and in discovery {discovery.max_matches}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from engine.core.commands import COMMANDS, Command, Order
 from engine.core.decide import engine
 from engine.core.decide.people import asking, escalations, memory, steering, undoing
 from engine.core.decide.teams import importing, leaving, loading, moving, settings, swapping, team
-from engine.core.decide.work import attempts, dispatch, failing, graphs, progress, run, strategy, unserved
+from engine.core.decide.work import attempts, discovering, dispatch, failing, graphs, progress, run, strategy, unserved
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Decided, stamp
 from engine.core.errors import Refused
@@ -28,8 +28,8 @@ from engine.core.state import NOBODY, State
 from engine.core.validation.records import rebuild_checked
 
 _FILES = (
-    asking, attempts, deadlines, dispatch, enforcement, engine, escalations, failing, graphs, importing, leaving,
-    loading, memory, moving, progress, run, settings, steering, strategy, swapping, team, unserved,
+    asking, attempts, deadlines, discovering, dispatch, enforcement, engine, escalations, failing, graphs, importing,
+    leaving, loading, memory, moving, progress, run, settings, steering, strategy, swapping, team, unserved,
 )  # fmt: skip
 ON_COMMAND = handlers_in(map(vars, _FILES), COMMANDS, DecisionContext, result_hint=Decided)
 """The handler of every command."""
@@ -39,6 +39,7 @@ ON_MESSAGE = handlers_in(map(vars, _FILES), (*SIGNALS, *FOLLOWUPS), DecisionCont
 # Registered here, because these modules import `escalations`, which cannot import them in turn.
 escalations.ON_ANSWER["failure"] = failing.on_failure_answered
 escalations.ON_ANSWER["doubt"] = escalations.on_doubt_answered
+escalations.ON_ANSWER["discover"] = discovering.on_discovery_answered
 escalations.ON_ANSWER["drain"] = swapping.on_drain_answered
 escalations.ON_ANSWER["budget"] = enforcement.on_budget_answered
 escalations.ON_ANSWER[NOBODY] = unserved.on_nobody_answered

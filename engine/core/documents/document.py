@@ -174,6 +174,7 @@ _LATER_DEFAULTS = (
     b',"stuck_s":null',
     b',"instructions_template":null',
     b',"metric_labels":null',
+    b',"discovery":null',
 )
 """Defaults that `Usage`, specs and options write like all their fields; inside a text, the quotation marks would be
 escaped."""

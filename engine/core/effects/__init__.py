@@ -158,6 +158,16 @@ class ReadText:
 
 
 @fact
+class FindAgents:
+    """Look for agents outside the team by words, and report `AgentsFound` with the text of the group's request."""
+
+    task_id: str
+    supervisor_id: str
+    input: StoredValue
+    words: list[str]
+
+
+@fact
 class StartTimer:
     """Report `TimerDue` at `due_ms`, replacing an earlier timer of the same id."""
 
@@ -230,6 +240,7 @@ Effect: TypeAlias = (
     | JoinResults
     | CheckOutputs
     | ReadText
+    | FindAgents
     | StartTimer
     | CheckAgent
     | RestartAgents

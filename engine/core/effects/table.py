@@ -191,7 +191,12 @@ def _agent_removing(state: State, event: events.AgentRemoving) -> list[Effect]:
 
 
 def _plan_asked(state: State, event: events.PlanAsked) -> list[Effect]:
-    return [effects.ReadText(task_id=event.task_id, input=state.tasks[event.task_id].input)]
+    group = state.tasks[event.task_id]
+    if not event.words:
+        return [effects.ReadText(task_id=group.id, input=group.input)]
+    return [
+        effects.FindAgents(task_id=group.id, supervisor_id=group.worker_id or "", input=group.input, words=event.words)
+    ]
 
 
 def _retry_scheduled(state: State, event: events.RetryScheduled) -> list[Effect]:

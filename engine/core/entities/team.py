@@ -6,10 +6,12 @@ from typing import Literal, TypeAlias
 
 from msgspec import field
 
+from engine.core.discovery.match import Match
 from engine.core.entities.memory import Conversation, EndedTask, TrackRecord
 from engine.core.records.records import entity, fact, shared_fields
 from engine.core.records.spans import TimeKind
 from engine.core.records.values import Usage
+from engine.core.specs.discovery import AgentDiscoveryMode, DiscoveryConfig
 from engine.core.specs.options import Balance, SupervisorOptions
 from engine.core.specs.spec import Aggregation
 
@@ -106,6 +108,11 @@ class SupervisorSettings:
     options: SupervisorOptions = field(default_factory=SupervisorOptions)
     """Its own options; inherited ones are looked up (`queries.team.tree.inherited_option`)."""
 
+    @property
+    def discovery(self) -> DiscoveryConfig:
+        """How it finds agents."""
+        return self.options.discovery or DiscoveryConfig(max_matches=self.max_matches)
+
 
 @shared_fields
 class Coordination(SupervisorSettings):
@@ -116,6 +123,22 @@ class Coordination(SupervisorSettings):
     """Name of its coordination strategy."""
     aggregation: Aggregation = "concat"
     aggregator: str | None = None
+
+
+MAX_DISCOVERIES = 10
+
+
+@fact
+class Discovery:
+    """A finished search for agents beyond a team."""
+
+    task_id: str
+    matches: list[Match]
+    """Those that match best, in the team and outside."""
+    chosen: list[str]
+    """Ids among these of specs that were added, or offered to a person."""
+    modes: list[AgentDiscoveryMode]
+    """Where was searched."""
 
 
 @entity
@@ -154,6 +177,8 @@ class Supervisor(Coordination):
     """It has spent its budget, and a person is asked whether it gets more."""
     conversations: dict[str, Conversation] = field(default_factory=dict)
     """Conversations of runs submitted to it, by name, in order of last use."""
+    discoveries: list[Discovery] = field(default_factory=list)
+    """Its last searches beyond its team, the oldest first; at most `MAX_DISCOVERIES`."""
     taken: Ids = field(default_factory=OrderedDict)
     """Items that it has taken from a shared queue and that no agent below it has begun yet."""
 
@@ -254,6 +279,11 @@ class Agent:
     """Outcomes of its attempts by category of the request; "" for none, and for categories beyond the limit."""
     last_tasks: list[EndedTask] = field(default_factory=list)
     """The last `MAX_LAST_TASKS` ended tasks that it worked on last, the newest last."""
+
+    @property
+    def is_found(self) -> bool:
+        """It joined because it was found for a request."""
+        return self.origin is not None and self.origin.kind == "discovery"
 
     @property
     def draining(self) -> bool:

@@ -234,6 +234,8 @@ class Task:
     """Number of children that have not ended."""
     mode: str | None = None
     """For a group: the strategy of its graph."""
+    search: Literal["begun", "ended"] | None = None
+    """For a group: whether agents are looked for, or were, outside the team."""
     settings: Mapping[str, JsonValue] = EMPTY
     """For a group: the settings of that strategy, with defaults filled in."""
     called: Mapping[str, str] = EMPTY
@@ -342,6 +344,8 @@ class Run:
     """It has spent its budget, and a person is asked whether it gets more."""
     agents_added: int = 0
     """Agents that its own agents have added to the team."""
+    agents_found: int = 0
+    """Agents that joined the team because they were found for it."""
     started_ms: int = 0
 
     @property

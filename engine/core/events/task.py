@@ -4,10 +4,12 @@ from typing import Literal
 
 from msgspec import field
 
+from engine.core.discovery.match import Match
 from engine.core.events.base import AttemptEvent, TaskEvent
 from engine.core.records.records import JsonValue, fact
-from engine.core.records.values import StoredValue
+from engine.core.records.values import StoredValue, Usage
 from engine.core.specs.check import Check, Joining, Takes
+from engine.core.specs.discovery import AgentDiscoveryMode
 from engine.core.state import CallKind, TaskStatus
 
 
@@ -220,4 +222,26 @@ class TaskReopened(TaskEvent):
 
 @fact
 class PlanAsked(TaskEvent):
-    """A graph can be planned once the full text of its request has been read from the journal."""
+    """A graph can be planned once the full text of its request has been read, or agents were looked for."""
+
+    words: list[str] = field(default_factory=list)
+    """Words that no agent of the team knows: agents are looked for by them; empty where the text is read alone."""
+
+
+@fact
+class Discovered(TaskEvent):
+    """Agents were looked for outside the team, once for a graph; those chosen join or are offered to a person."""
+
+    supervisor_id: str
+    matches: list[Match]
+    """Those that match the request best, in the team and outside, best first."""
+    chosen: list[str]
+    """Ids of those outside that join, or that a person is asked about."""
+    modes: list[AgentDiscoveryMode]
+    """Where was searched."""
+    faults: list[str] = field(default_factory=list)
+    """Why a place could not be searched, one line each."""
+    model: str | None = None
+    """The model that described a new agent."""
+    usage: Usage = field(default_factory=Usage)
+    """Usage of that call."""

@@ -1,7 +1,7 @@
 """Fold: graphs planned, delegations, tasks ended or retried."""
 
 from engine.core import events
-from engine.core.fold.accounting import follow_deadline
+from engine.core.fold.accounting import charge, follow_deadline
 from engine.core.fold.attempt import park
 from engine.core.fold.completion import allow_next_item, end, forget_task, note_end, pass_by, reset_policies
 from engine.core.fold.queues import dequeue, enqueue, is_held, is_pending, is_ready
@@ -13,7 +13,7 @@ from engine.core.queries.work.inputs import input_of
 from engine.core.queries.work.queues import own_queue, turn_key
 from engine.core.records.shared import EMPTY, extend, put
 from engine.core.records.values import stored_value
-from engine.core.state import ENDED, Call, State, Task, TaskStatus
+from engine.core.state import ENDED, MAX_DISCOVERIES, Call, Discovery, State, Task, TaskStatus
 
 
 def add_task(state: State, task: Task) -> None:
@@ -126,6 +126,19 @@ def _plan_asked(state: State, event: events.PlanAsked) -> None:
     """Fix the input whose text has to be read from the journal; the group keeps waiting."""
     group = state.tasks[event.task_id]
     group.input = input_of(state, group)
+    if event.words:
+        group.search = "begun"
+
+
+def _discovered(state: State, event: events.Discovered) -> None:
+    """Note a search with its result, and charge what it has used."""
+    group = state.tasks[event.task_id]
+    group.search = "ended"
+    charge(state, group, None, event.usage, model=event.model)
+    supervisor = state.supervisors.get(event.supervisor_id)
+    if supervisor is not None:
+        discovery = Discovery(task_id=group.id, matches=event.matches, chosen=event.chosen, modes=event.modes)
+        supervisor.discoveries = [*supervisor.discoveries, discovery][-MAX_DISCOVERIES:]
 
 
 def _group_ended(state: State, event: events.GroupEnded) -> None:

@@ -114,7 +114,10 @@ def _agent_added(state: State, event: events.AgentAdded) -> None:
     state.supervisors[agent.supervisor_id].members.append(agent.id)
     serve(state, agent, event.queues)
     if (run := state.runs.get(event.run_id or "")) is not None:
-        run.agents_added += 1
+        if agent.is_found:
+            run.agents_found += 1
+        else:
+            run.agents_added += 1
 
 
 def note_code(state: State, agent: Agent) -> None:

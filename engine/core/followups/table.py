@@ -132,6 +132,11 @@ def _run_submitted(state: State, event: events.RunSubmitted) -> list[FollowUp]:
     return [followups.PlanGroup(task_id=event.root_id, text=text)]
 
 
+def _discovered(state: State, event: events.Discovered) -> list[FollowUp]:
+    """Plan the graph, unless a person is asked first: the question is part of the same decision."""
+    return [followups.StartUnblocked(task_id=event.task_id)]
+
+
 def _group_planned(state: State, event: events.GroupPlanned) -> list[FollowUp]:
     if not event.nodes:
         return [followups.CheckGroup(task_id=event.task_id)]
@@ -400,7 +405,9 @@ def _doubt_settled(state: State, event: events.DoubtSettled) -> list[FollowUp]:
 
 
 def _escalation_answered(state: State, event: events.EscalationAnswered) -> list[FollowUp]:
-    return [followups.ActOnAnswer(event=event)]
+    follow_ups: list[FollowUp] = [followups.ActOnAnswer(event=event)]
+    # After the agents have joined that a person let in.
+    return [*follow_ups, followups.StartUnblocked(task_id=event.subject)] if event.kind == "discover" else follow_ups
 
 
 _FOLLOWUPS = handlers_in([globals()], EVENTS, result_hint=list[FollowUp])

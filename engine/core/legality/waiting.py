@@ -135,6 +135,8 @@ def _waits_for(state: State, question: Escalation) -> bool:
     if question.kind == "budget":
         subject = subject_with(state, question.subject)
         return subject is not None and subject.held
+    if question.kind == "discover":
+        return task is not None and task.kind == "group" and not task.ended and task.search == "ended"
     if task is None or task.kind != "agent" or task.ended:
         return False
     if question.kind in OF_ATTEMPTS:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, TypeAlias, get_args
 from msgspec import field
 
 from engine.core.records.records import JsonValue
+from engine.core.specs.discovery import DiscoveryConfig
 from engine.core.specs.failure_policies import Chain
 from engine.core.specs.limits import Limits
 from engine.core.specs.model_spec import McpSpec, ModelSpec
@@ -108,6 +109,8 @@ class SupervisorOptions(ValidatedRecord, kw_only=True):
     """Models by the names that agents use; in addition to those of the supervisors above."""
     mcp: Mapping[Label, McpSpec] = field(default_factory=dict)
     """Tool servers by the names that agents use; in addition to those of the supervisors above."""
+    discovery: DiscoveryConfig | None = None
+    """Where it finds agents with `auto_discover`, and when they join it; not inherited."""
     optimize: Optimize | None = None
     """What it may tune by itself; not inherited."""
     instructions_template: Text | None = None

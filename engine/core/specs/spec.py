@@ -1,4 +1,4 @@
-"""Records that people write: specs of agents, and discovery settings.
+"""Records that people write: specs of agents.
 
 A spec in a command or an event holds symbolic references only (`module:qualname`); callables that a program passes are
 turned into references by `engine.trusted_code.references` before anything is decided.
@@ -20,7 +20,6 @@ from engine.core.specs.policies import Circuit, Restart
 from engine.core.validation.bounds import (
     Attempts,
     Label,
-    Matches,
     Name,
     Reference,
     Seconds,
@@ -189,14 +188,6 @@ class AgentCapability:
     """Share of finished tasks that succeeded, 0 to 1; None while nothing finished."""
 
 
-class DiscoveryConfig(ValidatedRecord, kw_only=True):
-    """How a supervisor with `auto_discover` finds agents for a request."""
-
-    whose = "discovery"
-    max_matches: Matches = 5
-    """Most agents for one request."""
-
-
 _LATER_FIELDS = ("silent_s", "stuck_s")
 """Fields that specs of earlier journals and archives do not have; at their default they are not part of the hash."""
 
@@ -218,7 +209,6 @@ __all__ = [
     "AgentSpec",
     "Aggregation",
     "Circuit",
-    "DiscoveryConfig",
     "Escalate",
     "Fail",
     "Failover",

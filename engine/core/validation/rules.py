@@ -10,6 +10,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from decimal import Decimal, InvalidOperation
+from enum import Enum
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin
 
 from msgspec import Struct
@@ -173,6 +174,8 @@ def _rule(hint: Any, marks: tuple[Any, ...]) -> ValueRule:
         return _union_rule([_rule(arg, marks) for arg in args])
     if origin is Literal:
         return _literal_rule(args)
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return _enum_rule(hint)
     if hint in _SCALAR_RULES:
         return _SCALAR_RULES[hint](_bounds(marks))
     if hint in (Any, object):
@@ -318,6 +321,12 @@ def _literal_rule(allowed: tuple[Any, ...]) -> ValueRule:
         raise InvalidValue(words, value)
 
     return ValueRule(words, check)
+
+
+def _enum_rule(choices: type[Enum]) -> ValueRule:
+    """Accept the values of an enumeration as well as its members."""
+    literal = _literal_rule(tuple(str(choice.value) for choice in choices))
+    return ValueRule(literal.words, lambda value: choices(literal.check(value)))
 
 
 def _union_rule(rules: list[ValueRule]) -> ValueRule:

@@ -13,7 +13,7 @@ import anyio
 
 from engine.children.child import Child
 from engine.core.queries.team.code import reference_of_server
-from engine.core.queries.team.tree import lineage_of
+from engine.core.queries.team.models import team_servers
 from engine.core.specs.model_spec import McpSpec
 from engine.core.specs.spec import digest
 from engine.core.state import State
@@ -219,9 +219,7 @@ class Servers:
         Raises:
             UnknownServer: If there is none.
         """
-        definitions: dict[str, McpSpec] = {}
-        for supervisor in lineage_of(state, state.supervisors[supervisor_id]):
-            definitions = {**supervisor.options.mcp, **definitions}
+        definitions = team_servers(state, supervisor_id)
         if name not in definitions:
             names = ", ".join(definitions) or "none"
             raise UnknownServer(f"no tool server {name!r}; its supervisors name {names} under mcp")

@@ -77,7 +77,7 @@ def _discover_members(
     candidates = {agent_id: _candidate(ledger, agent_id) for agent_id in reached}
     able = (agent_id for agent_id in reached if is_available(ledger, team.agents[agent_id]))
     first = CapabilityIndex(candidates[agent_id] for agent_id in able if has_budget_left(ledger, team.agents[agent_id]))
-    limit = ledger.state.supervisors[group.worker_id or ""].max_matches
+    limit = ledger.state.supervisors[group.worker_id or ""].discovery.max_matches
     choice = choose(request, candidates.values(), limit=limit, first=first)
     return [*dict.fromkeys(reached[match.id] for match in choice.matches)] or default_ids or None
 

@@ -11,16 +11,20 @@ from engine.core.policies.auto_tuning import MIN_RUNS
 from engine.core.records.records import JsonValue
 from engine.core.records.values import Usage
 from engine.core.signals import (
+    AgentsFound,
     ArchiveChecked,
     AskGivenUp,
     EngineBegan,
     EngineWoke,
+    FoundSpec,
     PartRead,
     PersonAsked,
     StateReady,
     StepCutOff,
 )
+from engine.core.specs.discovery import AgentDiscoveryMode, DiscoveryConfig
 from engine.core.specs.options import Optimize, SupervisorOptions
+from engine.core.specs.spec import AgentSpec, spec_hash
 from tests.exports import exported
 from tests.story import attempt, found, submitted
 from tests.world import World, agent, team_world
@@ -28,7 +32,14 @@ from tests.world import World, agent, team_world
 
 def stories() -> dict[str, list[Event]]:
     """Every story, by its name."""
-    return {"tuned": tuned(), "asked": asked(), "returned": returned(), "imported": imported(), "cut": cut()}
+    return {
+        "tuned": tuned(),
+        "asked": asked(),
+        "returned": returned(),
+        "imported": imported(),
+        "cut": cut(),
+        "joined": joined(),
+    }
 
 
 def tuned() -> list[Event]:
@@ -82,6 +93,23 @@ def cut() -> list[Event]:
     world.say(StepCutOff(task_id=task_id, attempt=number, what="tool", name="tool:dig", duration_ms=50))
     world.now_ms += 1_000
     world.say(EngineBegan(pid=2, token=2, version="test", heard_ms=world.now_ms - 400))
+    return world.journal
+
+
+def joined() -> list[Event]:
+    """Agents that are looked for outside the team: one that joins by itself, and one that a person lets in."""
+    discovery = DiscoveryConfig(modes=(AgentDiscoveryMode.CATALOGUE,), approve="granted")
+    world = team_world(agent("ada", "parse"), auto_discover=True, options=SupervisorOptions(discovery=discovery))
+    for request, specialty, always_asks in (("parse and translate", "translate", False), ("draw", "draw", True)):
+        run_id = submitted(world, request)
+        spec = AgentSpec(name=f"{specialty}r", agent_type="scripted", specialties=(specialty,))
+        entry = FoundSpec(
+            source=AgentDiscoveryMode.CATALOGUE, id="c1", hash=spec_hash(spec), spec=spec, always_asks=always_asks
+        )
+        world.say(AgentsFound(task_id=world.state.runs[run_id].root_id, text=request, found=[entry]))
+        for question in [*world.state.escalations]:
+            world.order(Answer(escalation=question, answer="add"))
+        world.settle()
     return world.journal
 
 

@@ -4,22 +4,24 @@ Each kind of question has its handler in `ON_ANSWER`, which the module that asks
 an answer when its task ends (`fold.completion`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import TypeAlias
 
 from engine.core.commands import Answer
+from engine.core.decide.people.trust import trust
 from engine.core.decide.work.attempts import find_attempt
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Decided, ask, attempt_event
-from engine.core.errors import Refused
+from engine.core.errors import NotTrusted, Refused
 from engine.core.events import DoubtSettled, Escalated, EscalationAnswered, Event, TaskFailed, ToolFailed, ToolStarted
 from engine.core.followups import ActOnAnswer, AskDoubt
 from engine.core.queries.people.grants import argument_texts
+from engine.core.queries.people.offers import ADD, offered_in
 from engine.core.queries.people.questions import REPLY, find_question, similar_questions, takes_text
 from engine.core.queries.team.tree import is_cancelled
 from engine.core.records.records import JsonValue, copy_with
-from engine.core.signals import ToolBegan, ToolRaised
+from engine.core.signals import FoundSpec, ToolBegan, ToolRaised
 from engine.core.state import OF_ATTEMPTS, Escalation, State, Timer
 
 MAX_NAMED_QUESTIONS = 3
@@ -39,13 +41,30 @@ def answer(state: State, command: Answer, ctx: DecisionContext) -> Decided:
     }
     if command.alike:
         questions |= {escalation.id: escalation for escalation in similar_questions(state, question)}
+    trusted = _trust_offered(state, _let_in(questions.values(), command), ctx)
     events = [_answer_question(state, escalation, command) for escalation in questions.values()]
     more = f" and {len(questions) - MAX_NAMED_QUESTIONS:,} more" if len(questions) > MAX_NAMED_QUESTIONS else ""
     return Decided(
-        events=[*events],
+        events=[*trusted, *events],
         summary=f"answered {', '.join([*questions][:MAX_NAMED_QUESTIONS])}{more}: {events[0].answer}",
         result={"escalation_id": question.id, "subject": question.subject, "answered": [*questions]},
     )
+
+
+def _let_in(questions: Iterable[Escalation], command: Answer) -> list[FoundSpec]:
+    """Return the agents that an answer lets into the team."""
+    if command.answer != ADD:
+        return []
+    return [each for question in questions if question.kind == "discover" for each in offered_in(question.detail)]
+
+
+def _trust_offered(state: State, offered: Iterable[FoundSpec], ctx: DecisionContext) -> list[Event]:
+    """Return the event of new trust in agents that are let in, if any; raises NotTrusted with what to do."""
+    try:
+        return trust(state, [each.spec for each in offered], ctx)
+    except NotTrusted as error:
+        hint = "look at them, allow them with 'quarterdeck trust DATABASE', then answer again"
+        raise NotTrusted(error.references, hint) from error
 
 
 def _answer_question(state: State, question: Escalation, command: Answer) -> EscalationAnswered:

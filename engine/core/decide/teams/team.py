@@ -82,7 +82,8 @@ def _add(state: State, ctx: DecisionContext, command: commands.AddAgent) -> Deci
     if ctx.run_id is not None:
         _check_addition(state, ctx.run_id, name)
     events = _trust_added(state, ctx, spec, origin)
-    evicted_agent = find_evictable(state, supervisor, evict=command.evict)
+    found_alone = origin is not None and origin.kind == "discovery"
+    evicted_agent = find_evictable(state, supervisor, evict=command.evict, found_alone=found_alone)
     if evicted_agent is None or evicted_agent.name != name:
         check_name_free(state, supervisor, name)
     if evicted_agent is not None:
@@ -110,13 +111,12 @@ def _add(state: State, ctx: DecisionContext, command: commands.AddAgent) -> Deci
 
 def _origin_of(command: commands.AddAgent, ctx: DecisionContext) -> Origin | None:
     """Return where the spec of a command comes from; raises Refused if the engine did not fill in that of an entry."""
-    if command.catalogue is None:
-        return None
     refuse_unless(
-        ctx.origin is not None and command.registered is None,
+        command.catalogue is None or (ctx.origin is not None and command.registered is None),
         "the entry of a catalogue is added by its id alone, by a running engine",
     )
-    return ctx.origin
+    is_of_entry = ctx.origin is not None and ctx.origin.kind == "catalogue"
+    return None if is_of_entry and command.catalogue is None else ctx.origin
 
 
 def _trust_added(state: State, ctx: DecisionContext, spec: AgentSpec, origin: Origin | None) -> list[Event]:
@@ -124,7 +124,7 @@ def _trust_added(state: State, ctx: DecisionContext, spec: AgentSpec, origin: Or
     try:
         return trust(state, [spec], ctx)
     except NotTrusted as error:
-        if origin is None:
+        if origin is None or origin.kind != "catalogue":
             raise
         hint = f"allow them here with: quarterdeck add --catalogue {origin.id} --trust"
         raise NotTrusted(error.references, hint) from error
@@ -250,8 +250,13 @@ def refuse_unless(condition: bool, reason: str) -> None:
         raise Refused(reason)
 
 
-def find_evictable(state: State, supervisor: Supervisor, *, evict: bool) -> Agent | None:
-    """Return the agent to evict for another, None while there is room; raises Refused if none may be evicted."""
+def find_evictable(state: State, supervisor: Supervisor, *, evict: bool, found_alone: bool = False) -> Agent | None:
+    """Return the agent to evict for another, None while there is room; raises Refused if none may be evicted.
+
+    Args:
+        evict: Whether one may be evicted at all.
+        found_alone: Only one that joined because it was found for a request.
+    """
     living = [state.agents[member_id] for member_id in supervisor.members if member_id in state.agents]
     if len(living) < supervisor.max_agents:
         return None
@@ -259,7 +264,11 @@ def find_evictable(state: State, supervisor: Supervisor, *, evict: bool) -> Agen
     if not evict:
         raise Refused(f"{full}; remove one first, or set max_agents higher")
     busy_queues = {task.queue for task in state.tasks.values() if not task.ended}
-    idle = [agent for agent in living if _is_evictable(state, supervisor, agent, busy_queues)]
+    idle = [
+        agent
+        for agent in living
+        if _is_evictable(state, supervisor, agent, busy_queues) and (agent.is_found or not found_alone)
+    ]
     if not idle:
         raise Refused(f"{full}, and none of them is idle; remove one, or wait")
     return min(idle, key=lambda agent: (agent.idle_since_ms, agent.created_seq))

@@ -10,6 +10,7 @@ from engine.core.errors import Refused
 from engine.core.events import Event, GroupEnded, GroupGrown, GroupPlanned, PlanAsked
 from engine.core.followups import GrowGroup, PlanGroup
 from engine.core.queries.targets import member_name
+from engine.core.queries.team.discovery import words_to_find
 from engine.core.queries.team.participants import Cast, cast_for, members_in, names_in, wants_text
 from engine.core.queries.team.tree import is_cancelled
 from engine.core.queries.work.conversation import members_of_earlier_runs
@@ -41,6 +42,10 @@ def plan_group(state: State, followup: PlanGroup, ctx: DecisionContext, mint: Mi
         if not isinstance(request, str):
             return [PlanAsked(task_id=group.id)]
         text = request
+    if group.escalation_id is not None:
+        return []  # a person decides on agents for it
+    if group.search != "ended" and (sought := words_to_find(state, supervisor, text or "")):
+        return [PlanAsked(task_id=group.id, words=sought)]
     try:
         before = members_of_earlier_runs(state, state.runs[group.run_id], group)
         cast = cast_for(state, supervisor, text or "", category, before=before)

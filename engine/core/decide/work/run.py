@@ -34,6 +34,7 @@ from engine.core.queries.targets import (
     member_name,
 )
 from engine.core.queries.team.able import why_not_able
+from engine.core.queries.team.discovery import words_to_find
 from engine.core.queries.team.participants import cast_for, check_category, members_in
 from engine.core.queries.team.tree import is_cancelled, task_subtree
 from engine.core.queries.work.queues import own_queue
@@ -62,10 +63,11 @@ def submit(state: State, command: Submit, ctx: DecisionContext) -> Decided:
     check_category(supervisor, command.category)
     conversation = supervisor.conversations.get(command.conversation or "")
     earlier_members = conversation.worked if conversation is not None else ()
-    # Refuse now rather than when the graph is planned.
-    cast = cast_for(state, supervisor, text, command.category, before=earlier_members)
-    member_names = [member_name(state, member_id) for member_id in members_in(state, supervisor)]
-    check_settings(cast.mode, cast.settings, member_names)
+    # Refuse now rather than when the graph is planned, unless agents are looked for first.
+    if not words_to_find(state, supervisor, text):
+        cast = cast_for(state, supervisor, text, command.category, before=earlier_members)
+        member_names = [member_name(state, member_id) for member_id in members_in(state, supervisor)]
+        check_settings(cast.mode, cast.settings, member_names)
     deadline = deadline_for(state, supervisor, command.deadline_s, command.limits, ctx)
     mint = Mint(state)
     event = RunSubmitted(

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from engine.core.discovery.nearest import nearest
 from engine.core.queries.team.tree import lineage_of
-from engine.core.specs.model_spec import ModelSpec, Price
+from engine.core.specs.model_spec import McpSpec, ModelSpec, Price
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, State
 
@@ -37,6 +37,14 @@ def team_models(state: State, supervisor_id: str) -> dict[str, ModelSpec]:
     for supervisor in lineage_of(state, state.supervisors[supervisor_id]):
         models = {**models, **{name: model for name, model in supervisor.options.models.items() if name not in models}}
     return models
+
+
+def team_servers(state: State, supervisor_id: str) -> dict[str, McpSpec]:
+    """Return the tool servers that a supervisor and those above it name; of equal names the nearest."""
+    servers: dict[str, McpSpec] = {}
+    for supervisor in lineage_of(state, state.supervisors[supervisor_id]):
+        servers = {**supervisor.options.mcp, **servers}
+    return servers
 
 
 def models_to_swap(state: State, agents: Sequence[Agent]) -> dict[str, ModelSpec]:

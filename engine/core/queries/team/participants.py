@@ -64,11 +64,13 @@ def cast_for(
     reason = "all members in declared order"
     if supervisor.participants is not None:
         by_name = {member_name(state, member_id): member_id for member_id in member_ids}
-        member_ids = [by_name[name] for name in supervisor.participants if name in by_name]
+        named_ids = [by_name[name] for name in supervisor.participants if name in by_name]
+        found_ids = [id for id in member_ids if id in state.agents and state.agents[id].is_found]
+        member_ids = list(dict.fromkeys([*named_ids, *found_ids]))
         reason = "the participants that are declared"
     mode, category_key = supervisor.mode, None
     if supervisor.options.strategies:
-        category_key, category_reason = _strategy_key(state, supervisor, member_ids, text, category)
+        category_key, category_reason = strategy_key(state, supervisor, member_ids, text, category)
         mode = supervisor.options.strategies[category_key] if category_key is not None else mode
         reason = f"{category_reason}; {reason}"
     settings = settings_for(mode, supervisor.options.settings, supervisor.mode)
@@ -155,7 +157,7 @@ def _most_suitable_aggregator(state: State, member_ids: Sequence[str]) -> str | 
     return matches[0].id if matches else next(iter(member_ids[-1:]), None)
 
 
-def _member_by_agent(state: State, member_ids: Sequence[str]) -> dict[str, str]:
+def member_by_agent(state: State, member_ids: Sequence[str]) -> dict[str, str]:
     """Return all agents below the members, with the member of each: a team can do what its agents can do."""
     member_by_agent: dict[str, str] = {}
     for member_id in member_ids:
@@ -172,11 +174,11 @@ def _member_by_agent(state: State, member_ids: Sequence[str]) -> dict[str, str]:
 def _discover_members(
     state: State, supervisor: Supervisor, member_ids: list[str], text: str, before: Sequence[str]
 ) -> tuple[list[str], str]:
-    member_by_agent = _member_by_agent(state, member_ids)
-    agents = [state.agents[agent_id] for agent_id in member_by_agent]
-    choice = choose_agents(state, agents, text, supervisor.max_matches)
+    owners = member_by_agent(state, member_ids)
+    agents = [state.agents[agent_id] for agent_id in owners]
+    choice = choose_agents(state, agents, text, supervisor.discovery.max_matches)
     if choice.matches:
-        return list(dict.fromkeys(member_by_agent[match.id] for match in choice.matches)), choice.explanation
+        return list(dict.fromkeys(owners[match.id] for match in choice.matches)), choice.explanation
     return _fallback_members(state, supervisor, member_ids, text, before, choice.nearest)
 
 
@@ -209,10 +211,10 @@ def _choose_lead(
     named = supervisor.options.lead or settings.get("lead")
     if named is not None:
         return [lead_of(state, supervisor, str(named))], f"{named} leads"
-    member_by_agent = _member_by_agent(state, member_ids)
-    choice = choose_agents(state, [state.agents[agent_id] for agent_id in member_by_agent], text, 1)
+    owners = member_by_agent(state, member_ids)
+    choice = choose_agents(state, [state.agents[agent_id] for agent_id in owners], text, 1)
     if choice.matches:
-        return [member_by_agent[choice.matches[0].id]], choice.explanation
+        return [owners[choice.matches[0].id]], choice.explanation
     if len(member_ids) == 1:
         return member_ids, "the only one"
     fallback, reason = _fallback_members(state, supervisor, member_ids, text, before, choice.nearest)
@@ -228,7 +230,7 @@ def lead_of(state: State, supervisor: Supervisor, name: str) -> str:
     return names[name]
 
 
-def _strategy_key(
+def strategy_key(
     state: State, supervisor: Supervisor, member_ids: Sequence[str], text: str, category: str | None
 ) -> tuple[str | None, str]:
     """Return the key of the strategy for a request, and why."""
@@ -238,7 +240,7 @@ def _strategy_key(
         if key is None:
             return None, f"no strategy for the category {category}, so {supervisor.mode}"
         return key, f"the category {key} was named, so {strategies[key]}"
-    agents = [state.agents[agent_id] for agent_id in _member_by_agent(state, member_ids)]
+    agents = [state.agents[agent_id] for agent_id in member_by_agent(state, member_ids)]
     key = choose_category(text, strategies, index_of(state, agents))
     if key is None:
         return None, f"no category fits the request, so {supervisor.mode}"
@@ -266,13 +268,13 @@ def _members_of_category(
 ) -> tuple[list[str], str]:
     """Return the members of a category and those that settings name; all members if the category has none."""
     stems = category_stem(category).split()
-    member_by_agent = _member_by_agent(state, member_ids)
-    agents = [state.agents[agent_id] for agent_id in member_by_agent]
+    owners = member_by_agent(state, member_ids)
+    agents = [state.agents[agent_id] for agent_id in owners]
     matching = [agent for agent in agents if profile_of(candidate_of(state, agent)).claims_all(stems)]
     matching = matching or [agent for agent in agents if _has_category_prefix(state.spec_of(agent), stems)]
     if not matching:
         return member_ids, "no member is of that category, so all take part"
-    claiming = {member_by_agent[agent.id] for agent in matching}
+    claiming = {owners[agent.id] for agent in matching}
     named = {name for key in _NAMING if key in settings for name in strings(settings[key])}
     chosen = [member_id for member_id in member_ids if member_id in claiming or member_name(state, member_id) in named]
     return chosen, f"{', '.join(member_name(state, member_id) for member_id in chosen)} of that category"

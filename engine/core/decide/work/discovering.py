@@ -1,0 +1,136 @@
+"""Adds agents to a team that were found outside it for a request, or asks a person about them.
+
+A search is begun by `graphs.plan_group` and ends with `Discovered`. Nothing that a search returns is trusted: a spec
+joins unasked only where the supervisor allows it and every reference is trusted here already.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from engine.core import commands
+from engine.core.decide.teams.scratch import Scratch
+from engine.core.decide.teams.team import add_agent
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.decisions.outcomes import ask
+from engine.core.errors import Refused
+from engine.core.events import Discovered, EscalationAnswered, Event
+from engine.core.queries.people.offers import ADD, SKIP, offered_in
+from engine.core.queries.targets import id_target, member_name
+from engine.core.queries.team.code import references_of
+from engine.core.queries.team.discovery import describe_found, offer_of, registered_specs
+from engine.core.records.records import JsonValue, copy_with
+from engine.core.signals import AgentsFound, FoundSpec
+from engine.core.state import Origin, State, Supervisor, Task, TaskStatus
+
+MAX_SHOWN_MATCHES = 10
+
+
+class _Addition(NamedTuple):
+    events: list[Event]
+    refusals: dict[str, str]
+    """Why an agent cannot be added, by the id of what was found."""
+
+
+def agents_found(state: State, signal: AgentsFound, ctx: DecisionContext) -> list[Event]:
+    """Choose among the agents that were found, and add them or ask a person."""
+    group = state.tasks.get(signal.task_id)
+    if group is None or group.status is not TaskStatus.WAITING or group.search != "begun":
+        return []
+    supervisor = state.supervisors.get(group.worker_id or "")
+    if supervisor is None:
+        return []
+    found = [*registered_specs(state, supervisor), *signal.found]
+    offer = offer_of(state, supervisor, signal.text, found, room=_room(state, supervisor, group))
+    # As if their code was trusted: whether it is decides only whether a person is asked.
+    all_granted = {reference: "" for each in offer.chosen for reference in references_of(each.spec)}
+    trial = _addition(state, group, supervisor, offer.chosen, copy_with(ctx, granted=all_granted))
+    chosen = [each for each in offer.chosen if each.id not in trial.refusals]
+    ctx = copy_with(ctx, granted=signal.granted)
+    discovered = Discovered(
+        task_id=group.id,
+        supervisor_id=supervisor.id,
+        matches=offer.matches[:MAX_SHOWN_MATCHES],
+        chosen=[each.id for each in chosen],
+        modes=list(supervisor.discovery.modes),
+        faults=[*signal.faults, *trial.refusals.values()],
+        model=signal.model,
+        usage=signal.usage,
+    )
+    if not chosen:
+        return [discovered]
+    if not _joins_unasked(state, supervisor, chosen, ctx):
+        return [discovered, _question(state, group, supervisor, chosen, ctx)]
+    return [discovered, *_addition(state, group, supervisor, chosen, ctx).events]
+
+
+def on_discovery_answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
+    """Add the agents that a person let in; the graph is planned after it in any case."""
+    group = state.tasks.get(event.subject)
+    supervisor = None if group is None else state.supervisors.get(group.worker_id or "")
+    if event.answer != ADD or group is None or group.ended or supervisor is None:
+        return []
+    return _addition(state, group, supervisor, offered_in(event.detail), ctx).events
+
+
+def _room(state: State, supervisor: Supervisor, group: Task) -> int:
+    """Return how many agents may join for a request."""
+    config, run = supervisor.discovery, state.runs[group.run_id]
+    agents = [member_id for member_id in supervisor.members if member_id in state.agents]
+    free = supervisor.max_agents - len(agents)
+    if free <= 0 and config.evict:
+        free = sum(state.agents[agent_id].is_found for agent_id in agents)
+    return max(0, min(config.max_new - run.agents_found, free))
+
+
+def _joins_unasked(state: State, supervisor: Supervisor, chosen: Sequence[FoundSpec], ctx: DecisionContext) -> bool:
+    references = {reference for each in chosen for reference in references_of(each.spec)}
+    is_trusted = references <= {*state.trusted, *ctx.granted}
+    return supervisor.discovery.approve == "granted" and is_trusted and not any(each.always_asks for each in chosen)
+
+
+def _question(
+    state: State, group: Task, supervisor: Supervisor, chosen: Sequence[FoundSpec], ctx: DecisionContext
+) -> Event:
+    offered: JsonValue = [{**msgspec.to_builtins(each), "references": [*references_of(each.spec)]} for each in chosen]
+    return ask(
+        state,
+        ctx,
+        kind="discover",
+        subject=group.id,
+        run_id=group.run_id,
+        question=f"add {describe_found(chosen)} to {supervisor.name} for this request?",
+        options=[ADD, SKIP],
+        default=SKIP,
+        detail={"agents": offered},
+    )
+
+
+def _addition(
+    state: State, group: Task, supervisor: Supervisor, chosen: Sequence[FoundSpec], ctx: DecisionContext
+) -> _Addition:
+    """Return the events that add the agents which can be added now, and why the others cannot."""
+    scratch, refusals = Scratch(state, ctx), dict[str, str]()
+    for each in chosen:
+        command = commands.AddAgent(
+            supervisor=id_target(supervisor.id),
+            spec=each.spec,
+            name=_free_name(scratch.state, supervisor.id, each),
+            evict=supervisor.discovery.evict,
+        )
+        origin = Origin(kind="discovery", id=each.id, hash=each.hash)
+        try:
+            decided = add_agent(scratch.state, command, copy_with(ctx, origin=origin, run_id=group.run_id))
+        except Refused as refusal:
+            refusals[each.id] = f"{each.spec.name}: {refusal.reason}"
+            continue
+        scratch.take(decided.events)
+    return _Addition(scratch.events, refusals)
+
+
+def _free_name(state: State, supervisor_id: str, found: FoundSpec) -> str:
+    """Return a name that no member has: that of the spec, or with a number."""
+    taken = {member_name(state, member_id) for member_id in state.supervisors[supervisor_id].members}
+    names = (found.spec.name, *(f"{found.spec.name[:60]}-{number}" for number in range(2, len(taken) + 3)))
+    return next(name for name in names if name not in taken)

@@ -1,0 +1,202 @@
+"""Looks for agents outside a team, in the places that its supervisor allows.
+
+A place that cannot be searched is a fault in words: the request goes on with what the others have.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+from engine.catalogue import Catalogue, CatalogueEntry, Source, find
+from engine.catalogue.finding import PRESELECTED
+from engine.core.budgets.enforcement import exhaustion_reason
+from engine.core.effects import FindAgents
+from engine.core.queries.team.code import reference_of_server, references_of
+from engine.core.queries.team.discovery import agents_to_choose_from, offer_of, registered_specs
+from engine.core.queries.team.models import team_servers
+from engine.core.queries.team.tree import agents_in
+from engine.core.records.values import NO_USAGE, Usage, as_text
+from engine.core.signals import AgentsFound, FoundSpec
+from engine.core.specs.discovery import AgentDiscoveryMode, DiscoveryConfig
+from engine.core.specs.model_spec import McpSpec
+from engine.core.specs.spec import digest
+from engine.core.state import State, Supervisor
+from engine.errors import CatalogueError, Unusable
+from engine.finding.making import described_by, made_from, question_to
+from engine.finding.tool_servers import agent_for
+from engine.host.trusting import Trusting
+from engine.models.records import ModelAnswer, ModelError, ModelRequest
+from engine.runtimes.attempts.services import Services
+from engine.runtimes.model.lookup import model_named
+from engine.runtimes.programs.external_programs import Programs
+from engine.runtimes.toolbox.mcp_connection import load
+from engine.runtimes.toolbox.mcp_records import OfferedTool
+from engine.runtimes.toolbox.probing import offered_tools
+from engine.runtimes.values import one_line
+
+COMPONENT_SOURCE: Source = "entry_point"
+"""Source of the catalogue's entries of installed packages."""
+MAX_MEMBERS = 50
+"""Members that a model is told of."""
+MAX_ROOM = 100
+T = TypeVar("T")
+
+
+class AgentSearch:
+    """Searches for the requests of one engine.
+
+    Args:
+        trusting: Decides what may be started and imported.
+        programs: Starts programs, which end with the engine.
+        catalogue: What is searched; None opens that of the user who runs the engine.
+    """
+
+    def __init__(
+        self, services: Services, trusting: Trusting, programs: Programs, *, catalogue: Catalogue | None = None
+    ) -> None:
+        self._services = services
+        self._trusting = trusting
+        self._programs = programs
+        self._catalogue = catalogue
+        self._tools: dict[str, list[OfferedTool]] = {}
+        """Tools of servers that were asked before, by the digest of the server."""
+
+    async def find(self, effect: FindAgents) -> AgentsFound:
+        """Search all places that a supervisor allows; a place that fails is a fault of the result."""
+        text = as_text(await self._services.text(effect.input))
+        state = self._services.state
+        supervisor = state.supervisors.get(effect.supervisor_id)
+        if supervisor is None:
+            return AgentsFound(task_id=effect.task_id, text=text, found=[])
+        config, faults = supervisor.discovery, list[str]()
+        found = await self._run(partial(self._find_stored, config, effect.words, faults))
+        if config.uses(AgentDiscoveryMode.MCP):
+            found += await self._find_at_servers(state, supervisor, faults)
+        usage = NO_USAGE
+        if config.uses(AgentDiscoveryMode.DYNAMIC):
+            made, usage = await self._make(state, supervisor, text, effect.words, found=found, faults=faults)
+            found += made
+        references = [reference for each in found for reference in references_of(each.spec)]
+        granted = await self._run(partial(self._trusting.find_grants, references)) if references else {}
+        return AgentsFound(
+            task_id=effect.task_id,
+            text=text,
+            found=found,
+            granted=granted,
+            faults=faults,
+            model=config.model if usage is not NO_USAGE else None,
+            usage=usage,
+        )
+
+    async def _run(self, call: Callable[[], T]) -> T:
+        """Run a blocking call in a thread; the virtual clock stands still meanwhile."""
+        with self._services.clock.held():
+            return await self._services.threads.run(call)
+
+    def _find_stored(self, config: DiscoveryConfig, words: Sequence[str], faults: list[str]) -> list[FoundSpec]:
+        """Return what the catalogue and the documents have; blocks."""
+        found = []
+        if config.uses(AgentDiscoveryMode.CATALOGUE) or config.uses(AgentDiscoveryMode.COMPONENT):
+            sources = None if config.uses(AgentDiscoveryMode.CATALOGUE) else (COMPONENT_SOURCE,)
+            try:
+                entries = find(self._catalogue or Catalogue.open(), " ".join(words), PRESELECTED, sources=sources)
+                found += [_found_entry(entry) for _, entry in entries]
+            except CatalogueError as error:
+                faults.append(one_line(error))
+        if config.uses(AgentDiscoveryMode.RAG):
+            from engine.finding.documents import read_documents  # pydantic and yaml, which others do not need
+
+            found += read_documents(self._trusting.folder, config.documents, faults)
+        return found
+
+    async def _find_at_servers(self, state: State, supervisor: Supervisor, faults: list[str]) -> list[FoundSpec]:
+        found = []
+        for name, server in team_servers(state, supervisor.id).items():
+            try:
+                tools = await self._tools_of(server)
+            except Unusable as unusable:
+                faults.append(f"the tool server {name!r}: {unusable.reason}")
+                continue
+            if (agent := agent_for(name, tools, _model_for_new(state, supervisor))) is not None:
+                found.append(agent)
+        return found
+
+    async def _tools_of(self, server: McpSpec) -> list[OfferedTool]:
+        key = digest(server)
+        if key not in self._tools:
+            await self._run(partial(self._trusting.check, reference_of_server(server)))
+            await self._run(load)
+            self._tools[key] = await offered_tools(server, self._trusting.folder, self._programs)
+        return self._tools[key]
+
+    async def _make(
+        self,
+        state: State,
+        supervisor: Supervisor,
+        text: str,
+        words: Sequence[str],
+        *,
+        found: list[FoundSpec],
+        faults: list[str],
+    ) -> tuple[list[FoundSpec], Usage]:
+        """Return a new agent where nothing else was found and it would be chosen, and what describing it has used."""
+        config = supervisor.discovery
+        is_last = AgentDiscoveryMode.HYBRID in config.modes
+        key = state.registry.get(config.template or "")
+        if config.template is not None and key is None:
+            faults.append(f"dynamic: the registry has no spec {config.template!r} for its template")
+            return [], NO_USAGE
+        template = None if key is None else state.specs[key]
+        plain = made_from(template, words, model=config.model, always_asks=is_last)
+        others = [*registered_specs(state, supervisor), *found]
+        if is_last and offer_of(state, supervisor, text, others, room=1).chosen:
+            return [], NO_USAGE
+        if plain not in offer_of(state, supervisor, text, [*others, plain], room=MAX_ROOM).chosen:
+            return [], NO_USAGE
+        if config.model is None:
+            return [plain], NO_USAGE
+        spent = exhaustion_reason(state, supervisor)
+        if spent is not None:
+            faults.append(f"dynamic: {spent}")
+            return [], NO_USAGE
+        members = [state.spec_of(agent).description or agent.name for agent in agents_to_choose_from(state, supervisor)]
+        model = model_named(state, supervisor.id, config.model)
+        request = question_to(config.model, model, text=text, words=words, members=members[:MAX_MEMBERS])
+        try:
+            answer = await self._ask(request)
+        except ModelError as error:
+            faults.append(f"dynamic: {config.model}: {one_line(error)}")
+            return [], error.usage
+        try:
+            return [described_by(answer.text, plain)], answer.usage
+        except Unusable as unusable:
+            faults.append(f"dynamic: {unusable.reason}")
+            return [], answer.usage
+
+    async def _ask(self, request: ModelRequest) -> ModelAnswer:
+        """Ask a model under its rate limits."""
+        services, usage = self._services, NO_USAGE
+        try:
+            await services.clock.sleep_until(services.models.due_ms(request, services.clock.now_ms()))
+            answer = await services.models.ask(request, lambda chunk: None, self._sleep)
+            usage = answer.usage
+            return answer
+        finally:
+            services.models.settle(request, usage, services.clock.now_ms())
+
+    async def _sleep(self, seconds: float) -> None:
+        await self._services.clock.sleep_until(self._services.clock.now_ms() + round(seconds * 1000))
+
+
+def _found_entry(entry: CatalogueEntry) -> FoundSpec:
+    is_component = entry.source == COMPONENT_SOURCE
+    source = AgentDiscoveryMode.COMPONENT if is_component else AgentDiscoveryMode.CATALOGUE
+    return FoundSpec(source=source, id=entry.id, hash=entry.hash, spec=entry.spec)
+
+
+def _model_for_new(state: State, supervisor: Supervisor) -> str | Sequence[str] | None:
+    """Return the model of a new agent: that of the settings, else that of the lead."""
+    if supervisor.discovery.model is not None:
+        return supervisor.discovery.model
+    lead = next((agent for agent in agents_in(state, supervisor) if agent.name == supervisor.options.lead), None)
+    return None if lead is None else state.spec_of(lead).model
