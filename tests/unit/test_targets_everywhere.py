@@ -28,8 +28,8 @@ from tests.story import applied, submitted
 from tests.world import agent, team_world
 
 OTHER_TEXTS = {
-    "add", "aggregator", "answer", "category", "command_id", "conversation", "fields", "folder", "lead", "mode",
-    "model", "name", "path", "reason", "registered", "remove", "sha256", "text", "to", "where",
+    "add", "aggregator", "answer", "catalogue", "category", "command_id", "conversation", "fields", "folder", "lead",
+    "mode", "model", "name", "path", "reason", "registered", "remove", "sha256", "text", "to", "where",
 }  # fmt: skip
 """Texts in commands that name no object of a team, or a member only as a setting does: by its name."""
 

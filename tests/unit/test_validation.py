@@ -228,6 +228,8 @@ def test_the_same_value_has_the_same_verdict_wherever_it_comes_in(field: tuple[t
     if not (name in HOLDS_RECORDS and isinstance(value, dict)):  # a program gives a record where JSON has an object
         assert bool(in_a_command(cls, name, value)) == bool(python), python
     key = (CASES[cls].keys or {}).get(name)
+    if (cls, name, value) == (AgentSpec, "model", None):
+        return  # a file without a model names no agent's work
     if key is not None and name not in HOLDS_RECORDS and is_a_number_there(value):
         told = in_a_file(cls, key, value)
         assert bool(told) == bool(python), (python, told)

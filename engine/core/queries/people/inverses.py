@@ -76,18 +76,21 @@ def as_command(inverse: JsonValue) -> Command:
     return command
 
 
-def _swap(state: State, command: commands.SwapAgent | commands.Rollback) -> commands.Rollback:
-    """Return a rollback to the present spec by its hash: after a rollback, the previous spec is another one."""
+def _swap(state: State, command: commands.SwapAgent | commands.Rollback) -> commands.Rollback | None:
+    """Return a rollback to the present spec by its hash: after a rollback, the previous spec is another one.
+
+    A swap for the same spec has none: it only takes up changed code, and the old code is gone.
+    """
     agent = find_agent(state, command.agent)
+    if isinstance(command, commands.SwapAgent) and command.spec == state.spec_of(agent):
+        return None
     return commands.Rollback(agent=id_target(agent.id), mode=command.mode, to=agent.spec)
 
 
-def _swaps(state: State, command: commands.SwapAgents) -> commands.RollbackAgents:
-    return commands.RollbackAgents(rollbacks=[_swap(state, swap) for swap in command.swaps])
-
-
-def _rollbacks(state: State, command: commands.RollbackAgents) -> commands.RollbackAgents:
-    return commands.RollbackAgents(rollbacks=[_swap(state, rollback) for rollback in command.rollbacks])
+def _swaps(state: State, command: commands.SwapAgents | commands.RollbackAgents) -> commands.RollbackAgents | None:
+    swaps = command.swaps if isinstance(command, commands.SwapAgents) else command.rollbacks
+    rollbacks = [rollback for swap in swaps if (rollback := _swap(state, swap)) is not None]
+    return commands.RollbackAgents(rollbacks=rollbacks) if rollbacks else None
 
 
 def _pause(state: State, command: commands.Pause) -> commands.Resume | None:
@@ -192,7 +195,7 @@ INVERSES: dict[type, Callable[[State, Any], Command | None]] = {
     commands.SwapAgent: _swap,
     commands.SwapAgents: _swaps,
     commands.Rollback: _swap,
-    commands.RollbackAgents: _rollbacks,
+    commands.RollbackAgents: _swaps,
     commands.Pause: _pause,
     commands.Resume: _resume,
     commands.SetPriority: _priority,
