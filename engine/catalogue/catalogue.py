@@ -60,7 +60,7 @@ class Catalogue:
         sources: Collection[Source] | None = None,
         approved_only: bool = True,
     ) -> list[CatalogueEntry]:
-        """Return the entries that share the rarest of some words, best first by bm25: a preselection for `find`.
+        """Return entries with some words, those with the rarest first, by bm25: a preselection for `find`.
 
         Args:
             stems: Words as `Word.stem`, in any order.
@@ -69,15 +69,17 @@ class Catalogue:
             approved_only: Only approved entries; False also returns those that are not.
         """
         condition, parameters = _condition(sources, approved_only=approved_only)
+        entries: dict[str, CatalogueEntry] = {}
         with reading(self.path) as connection:
             if connection is None:
                 return []
             for query, is_ranked in word_queries(connection, stems):
                 order = _RANKED.format(condition) if is_ranked else f" {condition} LIMIT ?"
-                entries = self._select(connection, _MATCHING + order, query, *parameters, limit)
-                if entries:
-                    return entries
-        return []
+                for entry in self._select(connection, _MATCHING + order, query, *parameters, limit):
+                    entries.setdefault(entry.id, entry)
+                if len(entries) >= limit:
+                    break
+        return [*entries.values()][:limit]
 
     def entries(
         self,

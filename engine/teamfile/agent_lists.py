@@ -32,6 +32,8 @@ def team_around(
     Raises:
         TeamFileError: If one is invalid; has all problems.
     """
+    if isinstance(agents, list) and len(agents) > MAX_AGENTS:
+        raise UnusableTeamFile(path, f"names {len(agents):,} agents; at most {MAX_AGENTS:,}")
     around = _InTeam(document, agents, depth, servers or {})
     try:
         team = TeamDocument.model_validate(around.value)

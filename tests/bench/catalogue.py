@@ -130,4 +130,5 @@ def _pack(folder: Path, specs: int, rounds: int) -> Row:
         floor_is="parse its YAML into events",
         unit="s",
         budget=3.0,
+        computes=True,
     )
