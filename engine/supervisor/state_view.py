@@ -7,7 +7,7 @@ from typing import Literal
 from engine.core.activities.workflow import WorkflowState
 from engine.core.records.values import StoredValue, TextRef, as_text
 from engine.core.specs.spec import AgentCapability, AgentSpec
-from engine.core.state import State, Supervisor
+from engine.core.state import Discovery, State, Supervisor
 from engine.supervisor.metrics import ActiveAgent, SupervisorMetrics
 
 
@@ -38,6 +38,8 @@ class DynamicSupervisorState:
     """Specs of the program's registry and the team's, from which agents can be added, by name."""
     supervisor_metrics: SupervisorMetrics
     """Metrics of everything under it."""
+    discovery_cache: Mapping[str, Discovery]
+    """Its last ten searches for agents outside the team, by the task that they were for, the newest last."""
     workflow_state: WorkflowState
     """What its open work, and that of everything under it, is at."""
 

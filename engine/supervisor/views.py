@@ -53,6 +53,7 @@ class Views(SupervisorNode):
             discovered_agents=MappingProxyType({name: agents[name] for name in found}),
             available_specs=MappingProxyType(self._available_specs()),
             supervisor_metrics=metrics_of(state, supervisor),
+            discovery_cache=MappingProxyType({search.task_id: search for search in supervisor.discoveries}),
             workflow_state=workflow_state(state, supervisor),
         )
 

@@ -19,9 +19,13 @@ from engine import (
     create_agent_from_spec,
 )
 from engine.core.commands import AddAgent, Order
+from engine.core.signals import AgentsFound
+from engine.core.specs.discovery import AgentDiscoveryMode, DiscoveryConfig
+from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import spec_hash
 from engine.core.state import Origin
 from tests.databases import write_database
+from tests.story import submitted
 from tests.world import agent as of_crew
 from tests.world import team_world
 
@@ -117,6 +121,16 @@ def test_the_state_of_a_team_elsewhere_names_agents_that_a_catalogue_has_brought
     team = DynamicSupervisor.attach(write_database(tmp_path / "team.db", world.journal))
 
     assert ((*team.state.active_agents,), (*team.state.discovered_agents,)) == (("ada", "scout"), ("scout",))
+
+
+def test_the_state_keeps_what_was_found_outside_the_team(tmp_path: Path) -> None:
+    discovery = DiscoveryConfig(modes=(AgentDiscoveryMode.CATALOGUE,))
+    world = team_world(of_crew("ada", "parse"), auto_discover=True, options=SupervisorOptions(discovery=discovery))
+    submitted(world, "paint pictures")
+    world.say(AgentsFound(task_id="t1", text="paint pictures", found=[]))
+    team = DynamicSupervisor.attach(write_database(tmp_path / "team.db", world.journal))
+
+    assert {task_id: search.chosen for task_id, search in team.state.discovery_cache.items()} == {"t1": []}
 
 
 async def test_a_supervisor_that_executes_says_so_until_it_waits_for_a_person() -> None:

@@ -7,8 +7,11 @@ from engine.core.activities.workflow import workflow_state
 from engine.core.commands import Pause, Resume, Submit, SupervisorSpec
 from engine.core.encoding.codec import encode_state
 from engine.core.queries.team.tree import subtree_of
+from engine.core.signals import AgentsFound, FoundSpec
+from engine.core.specs.discovery import AgentDiscoveryMode, DiscoveryConfig
 from engine.core.specs.failure_policies import Escalate
-from engine.core.specs.spec import AgentSpec
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec, spec_hash
 from engine.core.state import State, Supervisor
 from tests.chance import worlds
 from tests.depth import examples
@@ -61,6 +64,20 @@ def test_a_request_whose_text_is_read_before_its_graph_is_made_is_routed() -> No
     world.read(world.reads[0])
 
     assert (was, at(world)) == ("routing", "executing")
+
+
+def test_a_search_outside_the_team_discovers_until_a_person_is_asked_about_what_it_found() -> None:
+    discovery = DiscoveryConfig(modes=(AgentDiscoveryMode.CATALOGUE,))
+    world = team_world(agent("ada", "parse"), auto_discover=True, options=SupervisorOptions(discovery=discovery))
+    submitted(world, "paint pictures")
+    was = at(world)
+    group = next(task for task in world.state.tasks.values() if task.kind == "group")
+    painter = AgentSpec(name="painter", agent_type="llm", model="openai/gpt-4o", specialties=["paint", "pictures"])
+    found = FoundSpec(source=AgentDiscoveryMode.CATALOGUE, id="c1", hash=spec_hash(painter), spec=painter)
+    world.say(AgentsFound(task_id=group.id, text="paint pictures", found=[found]))
+
+    assert (was, at(world)) == ("discovering", "waiting")
+    assert [search.chosen for search in world.state.supervisors["s1"].discoveries] == [["c1"]]
 
 
 def test_work_that_a_pause_holds_back_waits_and_goes_on() -> None:

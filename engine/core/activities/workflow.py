@@ -16,8 +16,9 @@ def workflow_state(state: State, supervisor: Supervisor) -> WorkflowState:
     """Return what the open tasks of a supervisor and everything under it are at; the first that fits.
 
     `idle`: there are none. `executing`: an attempt is at work, or a check of outputs. `aggregating`: only joins and
-    syntheses are. `routing`: nothing is at work, and a request has no graph yet, or a task is next in its queue.
-    `waiting`: all of them wait for something else, such as a person, a limit, a retry or the end of a pause.
+    syntheses are. While nothing is at work, `discovering`: agents are looked for outside the team; `routing`: a request
+    has no graph yet, or a task is next in its queue; `waiting`: all of them wait for something else, such as a person,
+    a limit, a retry or the end of a pause.
     """
     below = {descendant.id for descendant in subtree_of(state, supervisor)}
     tasks = [task for task in state.tasks.values() if task.ended_ms is None and task.supervisor_id in below]
@@ -26,6 +27,8 @@ def workflow_state(state: State, supervisor: Supervisor) -> WorkflowState:
     at_work = [task for task in tasks if _is_at_work(state, task)]
     if at_work:
         return "aggregating" if all(_is_aggregating(state, task) for task in at_work) else "executing"
+    if any(task.search == "begun" for task in tasks):
+        return "discovering"
     reasons = WaitReasons(state)
     waiting_tasks = (task for task in unlike_tasks(state, tasks) if task.attempt is None and task.started_ms is None)
     return "routing" if any(reasons.reason_of(task) in (None, "turn") for task in waiting_tasks) else "waiting"
