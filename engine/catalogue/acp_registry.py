@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.catalogue.entries import Pack
-from engine.catalogue.pack_files import MAX_PACK_BYTES, read_values
+from engine.catalogue.pack_files import MAX_PACK_BYTES, read_json
 from engine.core.errors import BadValue
 from engine.core.specs.spec import AgentSpec
 from engine.errors import CatalogueError
@@ -32,7 +32,7 @@ class _Unusable(Exception):
 def read_acp_registry(path: Path) -> Pack:
     """Read a registry file; raises CatalogueError or TeamFileError if it is none."""
     content = content_of(path, max_bytes=MAX_PACK_BYTES)
-    value = read_values(content, path.with_suffix(".json")).value
+    value = read_json(content, path)
     agents = value.get("agents") if isinstance(value, dict) else None
     if not isinstance(agents, list) or not all(isinstance(agent, dict) for agent in agents):
         raise CatalogueError(f"{path} is not a registry of ACP agents: it has no list 'agents'")

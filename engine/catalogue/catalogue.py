@@ -26,7 +26,7 @@ _ENTRIES = f"SELECT {_COLUMNS} FROM entries JOIN packs ON packs.number = entries
 _MATCHING = f"""
 SELECT {_COLUMNS}
   FROM words JOIN entries ON entries.number = words.rowid JOIN packs ON packs.number = entries.pack
- WHERE words MATCH ?"""
+ WHERE removed_ms IS NULL AND words MATCH ?"""
 _RANKED = " AND rank MATCH 'bm25(3.0, 1.0)' {} ORDER BY rank LIMIT ?"
 """A claimed word counts three times a word of the description, as in a team."""
 

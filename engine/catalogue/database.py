@@ -4,6 +4,7 @@ Readers open it for each question and close it again, so that they survive its d
 """
 
 import os
+import shlex
 import stat
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -12,10 +13,10 @@ from sqlite3 import Connection
 
 from engine.errors import CatalogueError
 from engine.platform.folders import data_folder
-from store.errors import MissingFile, MissingFolder, StoreError
+from store.errors import MissingFile, MissingFolder, StoreError, format_path
 from store.layout.connection import translate_errors
 from store.layout.file_check import open_checked
-from store.layout.files import exists, file_size
+from store.layout.files import Files, exists, file_size
 from store.layout.migrations import Kind
 
 FILE = "catalogue.db"
@@ -75,8 +76,11 @@ def catalogue_path(path: str | os.PathLike[str] | None = None) -> Path:
 
     Raises:
         NoHome: If the default is needed and the user has no home folder.
+        CatalogueError: If it cannot be the path of a database.
     """
-    return Path(path or os.environ.get(VARIABLE) or data_folder() / FILE).expanduser().resolve()
+    chosen_path = path or os.environ.get(VARIABLE) or data_folder() / FILE
+    with catalogue_errors(Path(chosen_path)):
+        return Files.of(chosen_path).database
 
 
 @contextmanager
@@ -88,7 +92,7 @@ def catalogue_errors(path: Path) -> Iterator[None]:
     except StoreError as error:
         raise CatalogueError(f"the catalogue cannot be used: {error}") from error
     except OSError as error:
-        raise CatalogueError(f"the catalogue cannot be used: {path} ({error.strerror})") from error
+        raise CatalogueError(f"the catalogue cannot be used: {format_path(path)} ({error.strerror})") from error
 
 
 @contextmanager
@@ -136,6 +140,7 @@ def check_owner(path: Path) -> None:
     """
     status = path.stat()
     if status.st_uid not in (os.geteuid(), 0):
-        raise CatalogueError(f"{path} belongs to another user, so it is not used; choose another path")
+        raise CatalogueError(f"{format_path(path)} belongs to another user, so it is not used; choose another path")
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise CatalogueError(f"{path} can be written by others, so it is not used; after a look: chmod 600 {path}")
+        advice = f"after a look: chmod 600 {shlex.quote(str(path))}"
+        raise CatalogueError(f"{format_path(path)} can be written by others, so it is not used; {advice}")

@@ -11,7 +11,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from pydantic import Field, ValidationError
@@ -129,7 +129,10 @@ def pack_yaml(pack: Pack) -> str:
             raise CatalogueError(f"{spec.name} cannot be written into a file: its {lost[0]} has no words in one")
     about = {name: getattr(pack, name) for name in PackBlock.model_fields if getattr(pack, name)}
     agents = "".join(f"  - {textwrap.indent(agent_yaml(spec), '    ').lstrip()}" for spec in pack.agents)
-    servers = {name: own_values(server, field_names(McpSpec)) for name, server in pack.mcp.items()}
+    servers = {
+        name: {key: value for key, value in own_values(server, field_names(McpSpec)).items() if value}
+        for name, server in pack.mcp.items()
+    }
     # JSON is YAML, with escapes for all that YAML does not allow in a text.
     mcp = f"mcp: {msgspec.json.encode(servers).decode()}\n" if servers else ""
     return f"pack: {msgspec.json.encode(about).decode()}\nagents:\n{agents}{mcp}"
@@ -137,18 +140,21 @@ def pack_yaml(pack: Pack) -> str:
 
 def read_values(content: bytes, path: Path) -> YamlDocument:
     """Return the values of a file `.json`, or of YAML; raises TeamFileError."""
-    if path.suffix.lower() != ".json":
-        return read_document(decode(content, path), path, max_values=MAX_PACK_VALUES)
+    if path.suffix.lower() == ".json":
+        return YamlDocument(read_json(content, path), {})
+    return read_document(decode(content, path), path, max_values=MAX_PACK_VALUES)
+
+
+def read_json(content: bytes, path: Path) -> Any:
+    """Return the value of a JSON file; raises TeamFileError."""
     try:
         value = strict_json(content, max_values=MAX_PACK_VALUES)
     except NotStrict as error:
         raise UnusableTeamFile(path, str(error)) from error
     level = [value]
     for _ in range(MAX_DEPTH + 1):
-        containers = [
-            item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list)
-        ]
-        level = [item for container in containers for item in container]
+        containers = [item for item in level if isinstance(item, dict | list)]
+        level = [item for one in containers for item in (one.values() if isinstance(one, dict) else one)]
     if level:
         raise UnusableTeamFile(path, f"is nested deeper than {MAX_DEPTH} levels")
-    return YamlDocument(value, {})
+    return value
