@@ -148,6 +148,9 @@ def test_a_changed_spec_is_a_new_revision_that_nobody_approved_and_the_earlier_o
     assert (first.spec, first.approved_by, first.is_approved) == (SURVEYOR, "ada", False)
     assert (second.revision, second.approved_ms) == (2, None)
     assert find(Catalogue.open(path), "surveyor tide") == []
+    with closing(sqlite3.connect(path)) as connection:
+        (rows,) = connection.execute("SELECT count(*) FROM words WHERE words MATCH 'surveyor'").fetchone()
+    assert rows == 1  # revisions of the past make no search slower
 
 
 def test_an_approval_of_what_is_no_longer_there_is_refused(path: Path) -> None:
