@@ -103,6 +103,9 @@ def _kind_of(work: JobLedger, job: Job) -> str:
         # An attempt that migrates takes a slot to repeat its calls on the new generation.
         wants_slot = work.is_answered(job) or "migrate" in attempt.stop_reasons
         return "slot" if wants_slot else PARKED_KINDS[attempt.parked_for]
-    if job.question is not None or job.in_doubt:
+    question = work.questions.get(job.question or "")
+    if question is not None and question.kind == "budget":
+        return "budget"
+    if question is not None or job.in_doubt:
         return "person"
     return "delegated" if job.planned else "queue"
