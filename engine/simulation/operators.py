@@ -118,7 +118,6 @@ def _submit(draw: Random, state: State, number: int) -> Command:
         category=_category(draw, state, supervisor) if draw.random() < 0.15 else None,
         after=DRAW_BY_NAME["after"](draw, state) if draw.random() < 0.2 else [],
         conversation=draw.choice(CONVERSATIONS) if draw.random() < 0.4 else None,
-        labels={"team": draw.choice(("web", "search"))} if draw.random() < 0.2 else {},
     )
 
 
