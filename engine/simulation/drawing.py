@@ -161,6 +161,7 @@ DRAW_BY_NAME: dict[str, Callable[[Random, State], Any]] = {
 }
 """Draws values of command fields, by name of the field."""
 DRAW_BY_FIELD: dict[tuple[str, str], Callable[[Random, State], Any]] = {
+    ("SupervisorOptions", "metric_labels"): _choice(None, ("team",), ("team", "env"), invalid=("status",)),
     ("Cancel", "target"): _work_target,
     ("RetryWork", "target"): _stopped_work,
     ("SetDeadline", "target"): _work_target,
