@@ -8,9 +8,10 @@ import inspect
 import types
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from enum import Enum
 from functools import cache, partial, reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from msgspec import NODEFAULT
 from msgspec.structs import FieldInfo
@@ -121,6 +122,8 @@ def _file_type(hint: Any) -> Any:
         return FILE_TYPES[hint]
     if inspect.isclass(hint) and issubclass(hint, ValidatedRecord):
         return as_record(hint)
+    if inspect.isclass(hint) and issubclass(hint, Enum):
+        return Literal[tuple(choice.value for choice in hint)]  # the record makes members of the texts
     if origin is Annotated and isinstance(args[1], Means):
         return Reference
     if hint is JsonValue:

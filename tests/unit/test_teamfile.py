@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from engine.core.commands import SupervisorSpec
 from engine.core.encoding.codec import decode_command, encode_command
+from engine.core.specs.discovery import AgentDiscoveryMode
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import Preempt, SupervisorOptions
 from engine.core.specs.spec import AgentSpec, Circuit, Escalate, Failover, Pool, Restart, Retry, Skip
@@ -183,6 +184,17 @@ registry:
         "10: teams[idle].agents[b].on_failure[1].retry.cap_s: must be at least base_s, 9, not 1",
         "13: registry[spare].name: there is a 'spare' on line 12 already; choose another name",
     ]
+
+
+def test_modes_of_discovery_are_words() -> None:
+    modes = "registry, catalogue, component, mcp, hybrid"
+    discovery = "version: 1\nsupervisor: {name: chief, discovery: {modes: [%s]}}\n"
+    config = parsed(discovery % modes).load_command().team.options.discovery
+
+    assert config is not None
+    assert config.modes == tuple(map(AgentDiscoveryMode, modes.split(", ")))
+    (fault,) = faults(discovery % "catalog")
+    assert "discovery.modes[1]: must be registry, catalogue, component" in fault
 
 
 def test_keys_of_later_versions_are_refused_by_name() -> None:
