@@ -19,11 +19,11 @@ from engine.runtimes.model.calls import Calls
 from engine.runtimes.model.delegation import DelegateTool, ForwardMessage, Workers
 from engine.runtimes.model.lookup import NamedModel, models_of
 from engine.runtimes.model.loop import ModelLoop
-from engine.runtimes.model.management_tools import MANAGEMENT_TOOLS
 from engine.runtimes.model.member_tools import CreateAgent, ListWorkers
 from engine.runtimes.model.memory import Recall, Remember, recall_text, remember_answer
 from engine.runtimes.model.options import ModelOptions, TalkOptions, TeamOptions, options_of, uses_tools
 from engine.runtimes.model.planning import CreatePlan
+from engine.runtimes.model.team_changes import MANAGEMENT_TOOLS
 from engine.runtimes.model.teams import AskModel, run_talk, run_team
 from engine.runtimes.model.turn import Turns
 from engine.runtimes.toolbox.kit import Kit
