@@ -170,10 +170,16 @@ class DuplicateName(Refused):
 
 
 class NoAgentMatches(Refused):
-    """No agent has the requested name or capability."""
+    """No agent has the requested name or capability.
+
+    Attributes:
+        capability: What was requested.
+        near: Names of those that are nearest to it.
+    """
 
     def __init__(self, capability: str, near: Iterable[str] = ()) -> None:
-        super().__init__(f"no agent can {capability!r}; {did_you_mean(near, 'add one with that specialty')}")
+        self.capability, self.near = capability, list(near)
+        super().__init__(f"no agent can {capability!r}; {did_you_mean(self.near, 'add one with that specialty')}")
 
 
 class NotTrusted(Refused):

@@ -5,6 +5,7 @@ A place that cannot be searched is a fault in words: the request goes on with wh
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 from engine.catalogue import Catalogue, CatalogueEntry, Source, find
@@ -69,7 +70,8 @@ class AgentSearch:
         if supervisor is None:
             return AgentsFound(task_id=effect.task_id, text=text, found=[])
         config, faults = supervisor.discovery, list[str]()
-        found = await self._run(partial(self._find_stored, config, effect.words, faults))
+        words, folder = " ".join(effect.words), self._trusting.folder
+        found = await self._run(partial(find_stored, config, words, folder, faults, self._catalogue))
         if config.uses(AgentDiscoveryMode.MCP):
             found += await self._find_at_servers(state, supervisor, faults)
         usage = NO_USAGE
@@ -92,22 +94,6 @@ class AgentSearch:
         """Run a blocking call in a thread; the virtual clock stands still meanwhile."""
         with self._services.clock.held():
             return await self._services.threads.run(call)
-
-    def _find_stored(self, config: DiscoveryConfig, words: Sequence[str], faults: list[str]) -> list[FoundSpec]:
-        """Return what the catalogue and the documents have; blocks."""
-        found = []
-        if config.uses(AgentDiscoveryMode.CATALOGUE) or config.uses(AgentDiscoveryMode.COMPONENT):
-            sources = None if config.uses(AgentDiscoveryMode.CATALOGUE) else (COMPONENT_SOURCE,)
-            try:
-                entries = find(self._catalogue or Catalogue.open(), " ".join(words), PRESELECTED, sources=sources)
-                found += [_found_entry(entry) for _, entry in entries]
-            except CatalogueError as error:
-                faults.append(one_line(error))
-        if config.uses(AgentDiscoveryMode.RAG):
-            from engine.finding.documents import read_documents  # pydantic and yaml, which others do not need
-
-            found += read_documents(self._trusting.folder, config.documents, faults)
-        return found
 
     async def _find_at_servers(self, state: State, supervisor: Supervisor, faults: list[str]) -> list[FoundSpec]:
         found = []
@@ -148,7 +134,7 @@ class AgentSearch:
             return [], NO_USAGE
         template = None if key is None else state.specs[key]
         plain = made_from(template, words, model=config.model, always_asks=is_last)
-        others = [*registered_specs(state, supervisor), *found]
+        others = [*registered_specs(state, config), *found]
         if is_last and offer_of(state, supervisor, text, others, room=1).chosen:
             return [], NO_USAGE
         if plain not in offer_of(state, supervisor, text, [*others, plain], room=MAX_ROOM).chosen:
@@ -186,6 +172,33 @@ class AgentSearch:
 
     async def _sleep(self, seconds: float) -> None:
         await self._services.clock.sleep_until(self._services.clock.now_ms() + round(seconds * 1000))
+
+
+def find_stored(
+    config: DiscoveryConfig, text: str, folder: Path, faults: list[str], catalogue: Catalogue | None = None
+) -> list[FoundSpec]:
+    """Return what the catalogue has by the words of a text, and the documents in a folder; blocks.
+
+    Args:
+        config: Says where to look.
+        text: The words.
+        folder: That of the team.
+        faults: Gets what could not be searched, one line each.
+        catalogue: None opens that of this user.
+    """
+    found = []
+    if config.uses(AgentDiscoveryMode.CATALOGUE) or config.uses(AgentDiscoveryMode.COMPONENT):
+        sources = None if config.uses(AgentDiscoveryMode.CATALOGUE) else (COMPONENT_SOURCE,)
+        try:
+            entries = find(catalogue or Catalogue.open(), text, PRESELECTED, sources=sources)
+            found += [_found_entry(entry) for _, entry in entries]
+        except CatalogueError as error:
+            faults.append(one_line(error))
+    if config.uses(AgentDiscoveryMode.RAG):
+        from engine.finding.documents import read_documents  # pydantic and yaml, which others do not need
+
+        found += read_documents(folder, config.documents, faults)
+    return found
 
 
 def _found_entry(entry: CatalogueEntry) -> FoundSpec:

@@ -2,21 +2,27 @@
 
 from collections.abc import Iterable, MutableSequence
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, overload
 
+import anyio.to_thread
 from typing_extensions import override
 
 from engine.core.activities.workflow import workflow_state
 from engine.core.commands import AddAgent, RemoveMember, SwapAgent
 from engine.core.discovery.capability_index import CapabilityIndex
+from engine.core.discovery.match import Match
 from engine.core.errors import DuplicateName
 from engine.core.queries.targets import id_target
+from engine.core.queries.team.discovery import matches_of, registered_specs
 from engine.core.queries.team.fits import candidate_from
 from engine.core.queries.team.matching import choose_agents
+from engine.core.specs.discovery import DiscoveryConfig
 from engine.core.specs.spec import AgentSpec
+from engine.finding.agent_search import find_stored
 from engine.supervisor.metrics import ActiveAgent, SupervisorMetrics, agent_view, metrics_of
-from engine.supervisor.node import SupervisorNode, spec_of, translate_refusals
+from engine.supervisor.node import SupervisorNode, checks_arguments, spec_of, translate_refusals
 from engine.supervisor.registry import SpecifiedAgent, create_agent_from_spec
 from engine.supervisor.state_view import DynamicSupervisorState, messages_of
 
@@ -72,6 +78,22 @@ class Views(SupervisorNode):
         specs = self._known_specs()
         index = CapabilityIndex(candidate_from(spec, name, spec.name) for name, spec in specs.items())
         return [specs[match.id] for match in index.search(request, limit)]
+
+    @checks_arguments
+    async def find_agents(self, request: str, config: DiscoveryConfig | None = None) -> list[Match]:
+        """Return who could work on `request`, in the team and outside, best first; adds nobody.
+
+        Args:
+            request: The request; its score says how much of it one covers, of all that anybody covers.
+            config: Where to look; by default as the supervisor does. No tool server is started and no agent is made
+                for it: `mcp` and `dynamic` find nobody here.
+        """
+        config = config or self._supervisor.discovery
+        folder = Path(self._state.team.folder) if self._state.team is not None else Path.cwd()
+        search = partial(find_stored, config, request, folder, list[str]())
+        found = await anyio.to_thread.run_sync(search)
+        found += registered_specs(self._state, config)
+        return matches_of(self._state, list(self._agents), found, request, config.max_matches)
 
     @staticmethod
     def create_agent_from_spec(spec: AgentSpec) -> SpecifiedAgent:

@@ -41,7 +41,7 @@ def agents_found(state: State, signal: AgentsFound, ctx: DecisionContext) -> lis
     supervisor = state.supervisors.get(group.worker_id or "")
     if supervisor is None:
         return []
-    found = [*registered_specs(state, supervisor), *signal.found]
+    found = [*registered_specs(state, supervisor.discovery), *signal.found]
     offer = offer_of(state, supervisor, signal.text, found, room=_room(state, supervisor, group))
     # As if their code was trusted: whether it is decides only whether a person is asked.
     all_granted = {reference: "" for each in offer.chosen for reference in references_of(each.spec)}

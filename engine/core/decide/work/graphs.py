@@ -6,11 +6,11 @@ from engine.core.decide.teams.team import find_failed_supervisor
 from engine.core.decide.work.materialize import GraphPlan, grow, materialize, wire
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Mint
-from engine.core.errors import Refused
+from engine.core.errors import NoAgentMatches, Refused
 from engine.core.events import Event, GroupEnded, GroupGrown, GroupPlanned, PlanAsked
 from engine.core.followups import GrowGroup, PlanGroup
 from engine.core.queries.targets import member_name
-from engine.core.queries.team.discovery import words_to_find
+from engine.core.queries.team.discovery import near_misses, words_to_find
 from engine.core.queries.team.participants import Cast, cast_for, members_in, names_in, wants_text
 from engine.core.queries.team.tree import is_cancelled
 from engine.core.queries.work.conversation import members_of_earlier_runs
@@ -44,12 +44,15 @@ def plan_group(state: State, followup: PlanGroup, ctx: DecisionContext, mint: Mi
         text = request
     if group.escalation_id is not None:
         return []  # a person decides on agents for it
-    if group.search != "ended" and (sought := words_to_find(state, supervisor, text or "")):
+    if group.search != "ended" and (sought := words_to_find(state, supervisor, text or "", category)):
         return [PlanAsked(task_id=group.id, words=sought)]
     try:
         before = members_of_earlier_runs(state, state.runs[group.run_id], group)
         cast = cast_for(state, supervisor, text or "", category, before=before)
         wiring, graph = plan_graph(state, supervisor, cast, mint)
+    except NoAgentMatches as refusal:
+        near = refusal.near or near_misses(supervisor, group.id)
+        return [_failure_event(group, NoAgentMatches(refusal.capability, near).reason)]
     except Refused as refusal:
         return [_failure_event(group, refusal.reason)]
     event = GroupPlanned(

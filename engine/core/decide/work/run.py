@@ -64,7 +64,7 @@ def submit(state: State, command: Submit, ctx: DecisionContext) -> Decided:
     conversation = supervisor.conversations.get(command.conversation or "")
     earlier_members = conversation.worked if conversation is not None else ()
     # Refuse now rather than when the graph is planned, unless agents are looked for first.
-    if not words_to_find(state, supervisor, text):
+    if not words_to_find(state, supervisor, text, command.category):
         cast = cast_for(state, supervisor, text, command.category, before=earlier_members)
         member_names = [member_name(state, member_id) for member_id in members_in(state, supervisor)]
         check_settings(cast.mode, cast.settings, member_names)

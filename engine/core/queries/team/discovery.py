@@ -1,13 +1,13 @@
 """What a supervisor looks for outside its team, and who of those found may join it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from engine.core.discovery.capability_index import CapabilityIndex
 from engine.core.discovery.choosing import choose
 from engine.core.discovery.match import Match
-from engine.core.queries.team.fits import candidate_from
+from engine.core.queries.team.fits import candidate_from, candidate_of
 from engine.core.queries.team.matching import choose_agents, index_of
-from engine.core.queries.team.participants import member_by_agent, members_in
+from engine.core.queries.team.participants import member_by_agent, members_in, strategy_key
 from engine.core.records.records import copy_with, fact
 from engine.core.records.values import pluralize
 from engine.core.signals import FoundSpec
@@ -31,18 +31,21 @@ def agents_to_choose_from(state: State, supervisor: Supervisor) -> list[Agent]:
     return [state.agents[agent_id] for agent_id in member_by_agent(state, members_in(state, supervisor))]
 
 
-def words_to_find(state: State, supervisor: Supervisor, text: str) -> list[str]:
+def words_to_find(state: State, supervisor: Supervisor, text: str, category: str | None) -> list[str]:
     """Return the words of a request that no agent of the team knows, each once; empty where nothing is searched."""
     if not (supervisor.auto_discover and supervisor.discovery.searches):
         return []
+    if supervisor.options.strategies:
+        key, _ = strategy_key(state, supervisor, members_in(state, supervisor), text, category)
+        if key is not None:  # its category chooses the members
+            return []
     index = index_of(state, agents_to_choose_from(state, supervisor))
     unknown = (word.text for word in index.parse_request(text) if not word.grants)
     return list(dict.fromkeys(unknown))[:MAX_WORDS_SOUGHT]
 
 
-def registered_specs(state: State, supervisor: Supervisor) -> list[FoundSpec]:
+def registered_specs(state: State, config: DiscoveryConfig) -> list[FoundSpec]:
     """Return the specs of the registry, where they may be found, except the template of new agents."""
-    config = supervisor.discovery
     if not config.uses(AgentDiscoveryMode.REGISTRY):
         return []
     return [
@@ -50,6 +53,25 @@ def registered_specs(state: State, supervisor: Supervisor) -> list[FoundSpec]:
         for name, key in state.registry.items()
         if name != config.template
     ]
+
+
+def matches_of(state: State, agents: Sequence[Agent], found: Iterable[FoundSpec], text: str, limit: int) -> list[Match]:
+    """Return the best of some agents and of what was found, by the words of a request."""
+    by_key = _by_key(agents, found)
+    candidates = [candidate_of(state, agent) for agent in agents]
+    candidates += [candidate_from(each.spec, key, each.spec.name) for key, each in by_key.items()]
+    return [_with_source(match, by_key) for match in CapabilityIndex(candidates).search(text, limit)]
+
+
+def _by_key(agents: Iterable[Agent], found: Iterable[FoundSpec]) -> dict[str, FoundSpec]:
+    """Return what was found by an id that no agent has, without specs that an agent has."""
+    present = {agent.spec for agent in agents}
+    return {f"{each.source}:{each.id}": each for each in found if each.hash not in present}
+
+
+def _with_source(match: Match, by_key: Mapping[str, FoundSpec]) -> Match:
+    found = by_key.get(match.id)
+    return match if found is None else copy_with(match, id=found.id, source=found.source.value)
 
 
 def offer_of(state: State, supervisor: Supervisor, text: str, found: Iterable[FoundSpec], *, room: int) -> Offer:
@@ -62,17 +84,13 @@ def offer_of(state: State, supervisor: Supervisor, text: str, found: Iterable[Fo
     """
     config = supervisor.discovery
     agents = agents_to_choose_from(state, supervisor)
-    present = {agent.spec for agent in agents}
-    by_id = {f"{each.source}:{each.id}": each for each in found if each.hash not in present}
+    by_id = _by_key(agents, found)
     candidates = {key: candidate_from(each.spec, key, each.spec.name) for key, each in by_id.items()}
     team = choose_agents(state, agents, text, config.max_matches).matches
     members = [candidate_from(state.spec_of(agent), agent.id, agent.name) for agent in agents_named(state, team)]
     reach = CapabilityIndex([*members, *candidates.values()])
     scores = reach.search(text, len(members) + len(candidates))
-    matches = [
-        copy_with(match, id=by_id[match.id].id, source=by_id[match.id].source.value) if match.id in by_id else match
-        for match in scores
-    ]
+    matches = [_with_source(match, by_id) for match in scores]
     worthy = [candidates[match.id] for match in scores if match.id in by_id and match.score >= config.min_score]
     limit = min(room, config.max_matches - len(team))
     joint = CapabilityIndex([*members, *worthy])
@@ -84,6 +102,12 @@ def offer_of(state: State, supervisor: Supervisor, text: str, found: Iterable[Fo
 def agents_named(state: State, matches: Sequence[Match]) -> list[Agent]:
     """Return the agents of matches within the team."""
     return [state.agents[match.id] for match in matches]
+
+
+def near_misses(supervisor: Supervisor, group_id: str) -> list[str]:
+    """Return the best three that were found for a graph and may not join, with what they cover."""
+    matches = [match for each in supervisor.discoveries if each.task_id == group_id for match in each.matches]
+    return [f"{match.name} ({match.source}, {match.score:.2f})" for match in matches[:3]]
 
 
 def describe_search(config: DiscoveryConfig) -> str:
