@@ -11,6 +11,7 @@ from textual.binding import Binding
 from dashboard.actions.action import Action
 from dashboard.actions.agents import AGENT_ACTIONS
 from dashboard.actions.application import APPLICATION_ACTIONS
+from dashboard.actions.catalogue import CATALOGUE_ACTIONS
 from dashboard.actions.inspection import INSPECTION_ACTIONS
 from dashboard.actions.specs import SPEC_ACTIONS
 from dashboard.actions.team import TEAM_ACTIONS
@@ -23,6 +24,7 @@ ACTIONS: tuple[Action, ...] = (
     *SPEC_ACTIONS,
     *WORK_ACTIONS,
     *TEAM_ACTIONS,
+    *CATALOGUE_ACTIONS,
     *TIME_TRAVEL_ACTIONS,
     *INSPECTION_ACTIONS,
     *APPLICATION_ACTIONS,

@@ -18,6 +18,7 @@ from dashboard.actions.action import (
     supervisors,
 )
 from dashboard.actions.bulk import confirm_bulk
+from dashboard.actions.catalogue import add_entry_by_id
 from dashboard.user.typed_paths import expand_path
 from dashboard.views.changes.bulk import plan_cancel, plan_removal
 from dashboard.views.changes.targets import Target, describe_work, receiver
@@ -318,8 +319,11 @@ def _add(screen: ActionScreen, line: CommandLine) -> None:
     from dashboard.user.specfile import read_spec_file  # slow import: needed only to read a file
     from engine.teamfile import TeamFileError
 
+    if (entry_id := line.option("catalogue")) is not None:
+        add_entry_by_id(screen, entry_id, name=line.option("as") or "", under=line.option("under"))
+        return
     if (name := line.word()) is None:
-        screen.deck.messages.warn("add FILE: which file?")
+        screen.deck.messages.warn("add FILE: which file? Or add --catalogue ID;  :catalogue  shows entries")
         return
     if not screen.deck.access.has_local_access("a path; add agents in a shell: quarterdeck add"):
         return
@@ -424,8 +428,8 @@ TEAM_ACTIONS = (
         name="add",
         run=_add,
         writes=True,
-        options=("under",),
-        arguments="FILE [--under SUPERVISOR]",
-        about="add the agents of a file",
+        options=("under", "catalogue", "as"),
+        arguments="FILE|--catalogue ID [--as NAME] [--under SUPERVISOR]",
+        about="add the agents of a file, or an entry of the catalogue",
     ),
 )

@@ -13,7 +13,6 @@ import click
 
 from dashboard.cli.group import shared_options
 from dashboard.cli.printing.catalogue import (
-    FoundEntry,
     entry_item,
     entry_table,
     full_item,
@@ -23,6 +22,7 @@ from dashboard.cli.printing.catalogue import (
 from dashboard.cli.printing.items import fields_of
 from dashboard.cli.printing.output import DONE, REFUSED, TextTable, emit, fail, quote_path
 from dashboard.user.typed_paths import expand_path
+from dashboard.views.catalogue import FoundEntry
 from dashboard.views.facts.spec_fields import spec_changes
 from dashboard.views.words.amounts import moment, pluralize
 from engine.catalogue.catalogue import Catalogue

@@ -25,6 +25,8 @@ _ORDER = (
     "engines",
     "log",
     "teams",
+    "costs",
+    "catalogue",
 )
 """Places with a fixed key, in the order of the keys; any other place gets the next key."""
 _NUMBERS = "1234567890"

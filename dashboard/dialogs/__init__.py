@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         dialog,
         edit,
         engine,
+        entry,
         files,
         fork,
         jump,

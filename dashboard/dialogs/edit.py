@@ -1,5 +1,13 @@
 """Dialogs that edit a spec as YAML: for an agent at work, and for a new agent."""
 
+from collections.abc import Iterable
+
+from rich.text import Text
+from textual import on
+from textual.binding import Binding
+from textual.widget import Widget
+from textual.widgets import Button
+
 from dashboard.dialogs.dialog import Answer
 from dashboard.dialogs.spec_editor import SpecEditor
 from dashboard.user.spec_text import Draft, fields_lost_in_text, text_of_agent, text_of_new
@@ -112,9 +120,10 @@ class EditDialog(SpecEditor):
 
 
 class NewAgentDialog(SpecEditor):
-    """Write the spec of a new agent."""
+    """Write the spec of a new agent, or choose one of the catalogue."""
 
     BUTTON_LABEL = "Add"
+    BINDINGS = [Binding("ctrl+l", "catalogue", "catalogue", show=False)]
 
     def __init__(self, supervisor_id: str) -> None:
         super().__init__(supervisor_id)
@@ -127,6 +136,19 @@ class NewAgentDialog(SpecEditor):
     def title_line(self) -> str:
         supervisor = self.state.supervisors.get(self._supervisor_id)
         return f"A new agent under {supervisor.name}" if supervisor is not None else "A new agent"
+
+    def buttons(self) -> Iterable[Widget]:
+        yield from super().buttons()
+        if not self.deck.access.in_browser:
+            yield Button(Text("Catalogue  ctrl+l"), id="catalogue", compact=True)
+
+    @on(Button.Pressed, "#catalogue")
+    def action_catalogue(self) -> None:
+        """Go to the catalogue, where enter adds an entry; the text is kept."""
+        if not self.deck.access.in_browser:
+            deck = self.deck
+            self.dismiss(None)
+            self.app.call_later(deck.action_go, "catalogue")
 
     def initial_text(self) -> str:
         self._begins = self._begins or text_of_new(self.state, self._supervisor_id)

@@ -46,7 +46,8 @@ CHECK_S, LONG_TEXT_CHARACTERS = 0.3, 20_000
 class CodeConsent:
     """The user's consent to code that a text names: it is shown first, and trusted when the text is sent again."""
 
-    def __init__(self) -> None:
+    def __init__(self, key: str = "ctrl+s") -> None:
+        self._key = key
         self.pending: list[str] = []
         """Untrusted code that was named."""
 
@@ -55,7 +56,7 @@ class CodeConsent:
         """What to do about the code that was named; empty without any."""
         if not self.pending:
             return ""
-        return f"not trusted yet: {', '.join(self.pending)}; look at that code, then ctrl+s trusts it"
+        return f"not trusted yet: {', '.join(self.pending)}; look at that code, then {self._key} trusts it"
 
     def require(self, deck: Deck, references: list[str]) -> str | None:
         """Return None if code is trusted, else the problem; the first call names the code, the second trusts it."""

@@ -1,27 +1,18 @@
 """Entries of the catalogue as `--json` objects, in tables, and in full."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from msgspec import to_builtins
 
 from dashboard.cli.printing.items import Item, fields_of
 from dashboard.cli.printing.output import TextTable
+from dashboard.views.catalogue import FoundEntry, approval_text, pack_text, server_references
 from dashboard.views.facts.spec_fields import spec_lines
-from dashboard.views.words.amounts import moment
 from engine.catalogue.catalogue import Catalogue
-from engine.catalogue.entries import CatalogueEntry, Pack
-from engine.core.discovery.match import Match
+from engine.catalogue.entries import CatalogueEntry
 from engine.core.queries.differences import Difference
-from engine.core.queries.team.code import reference_of_server, references_of
+from engine.core.queries.team.code import references_of
 from store.wall_clock import wall_ms
-
-
-class FoundEntry(NamedTuple):
-    """An entry, and how it matches if it was found by words."""
-
-    entry: CatalogueEntry
-    match: Match | None = None
 
 
 def entry_item(row: FoundEntry) -> Item:
@@ -90,12 +81,9 @@ def full_item(catalogue: Catalogue, entry: CatalogueEntry) -> Item:
 def full_lines(catalogue: Catalogue, entry: CatalogueEntry) -> list[str]:
     """Return the same for a person."""
     now_ms, pack = wall_ms(), catalogue.pack_of(entry)
-    origin = f"{pack.name} {pack.version}".strip() + "".join(
-        f", {text}" for text in (pack.author, pack.licence) if text
-    )
     rows = [
         ("id", f"{entry.id}, revision {entry.revision}, content {entry.hash}"),
-        ("pack", f"{origin}, from {SOURCES[entry.source]}"),
+        ("pack", pack_text(pack)),
         ("signed by", pack.key or "nobody"),
         ("approved", approval_text(entry, now_ms)),
         *(("reference", reference) for reference in references_of(entry.spec)),
@@ -111,25 +99,6 @@ def full_lines(catalogue: Catalogue, entry: CatalogueEntry) -> list[str]:
         texts = [f"{each.revision}: content {each.hash}, approved: {approval_text(each, now_ms)}" for each in revisions]
         lines += [f"  {'revisions' if at == 0 else '':<14} {text}" for at, text in enumerate(texts)]
     return lines
-
-
-SOURCES = {"file": "a file", "entry_point": "an installed package", "acp_registry": "the ACP registry"}
-"""Where a pack came from, in words."""
-
-
-def approval_text(entry: CatalogueEntry, now_ms: int) -> str:
-    """Return who approved a revision and when, and whether it is gone."""
-    text = "no" if entry.approved_ms is None else f"by {entry.approved_by}, {moment(entry.approved_ms, now_ms)}"
-    return text if entry.removed_ms is None else f"{text}; removed or replaced {moment(entry.removed_ms, now_ms)}"
-
-
-def server_references(entry: CatalogueEntry, pack: Pack) -> dict[str, str]:
-    """Return the references of the tool servers that an agent names, as its pack describes them.
-
-    They do not come with the agent: the team that takes it needs servers of these names.
-    """
-    names = dict.fromkeys(name.partition("/")[0] for name in entry.spec.mcp)
-    return {name: reference_of_server(pack.mcp[name]) for name in names if name in pack.mcp}
 
 
 def spec_differences(entry: CatalogueEntry, other: CatalogueEntry) -> list[Difference]:

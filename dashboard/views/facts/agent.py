@@ -62,6 +62,7 @@ def agent_facts(
     return [
         *_head(agent, counts, activity, events, now_ms),
         *_program(spec),
+        *_origin(agent),
         *_place(state, agent, spec),
         *usage_facts(agent.usage),
         *_turns(state, agent, events),
@@ -112,6 +113,11 @@ def _program(spec: AgentSpec) -> Iterator[Fact]:
 
 def _name_of_tool(reference: str) -> str:
     return reference.rpartition(":")[2].rpartition(".")[2] or reference
+
+
+def _origin(agent: Agent) -> Iterator[Fact]:
+    if (origin := agent.origin) is not None:
+        yield Fact("from", f"{origin.kind} {origin.id}", "muted", "type", more=f"content {origin.hash}")
 
 
 def _place(state: State, agent: Agent, spec: AgentSpec) -> Iterator[Fact]:
