@@ -1,7 +1,8 @@
 """Where a supervisor with `auto_discover` finds agents, and when it may add them to its team."""
 
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from typing_extensions import override
 
@@ -32,6 +33,14 @@ class AgentDiscoveryMode(StrEnum):
     """All of them; `dynamic` only where nothing else is found, and never unasked."""
 
 
+if TYPE_CHECKING:  # what a program may write; records hold members
+    Modes: TypeAlias = Sequence[
+        AgentDiscoveryMode | Literal["registry", "catalogue", "component", "mcp", "rag", "dynamic", "hybrid"]
+    ]
+else:
+    Modes = Annotated[tuple[AgentDiscoveryMode, ...], Within(min_length=1)]
+
+
 class DiscoveryConfig(ValidatedRecord, kw_only=True):
     """How a supervisor with `auto_discover` finds agents for a request.
 
@@ -40,7 +49,7 @@ class DiscoveryConfig(ValidatedRecord, kw_only=True):
     """
 
     whose = "discovery"
-    modes: Annotated[tuple[AgentDiscoveryMode, ...], Within(min_length=1)] = (AgentDiscoveryMode.REGISTRY,)
+    modes: Modes = (AgentDiscoveryMode.REGISTRY,)
     """Where agents are found: `registry` (the team), `catalogue`, `component`, `mcp`, `rag`, `dynamic`, or `hybrid`."""
     max_matches: Matches = DEFAULT_MATCHES
     """Most agents for one request."""

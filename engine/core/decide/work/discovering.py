@@ -22,6 +22,7 @@ from engine.core.queries.team.code import references_of
 from engine.core.queries.team.discovery import describe_found, offer_of, registered_specs
 from engine.core.records.records import JsonValue, copy_with
 from engine.core.signals import AgentsFound, FoundSpec
+from engine.core.specs.discovery import AgentDiscoveryMode
 from engine.core.state import Origin, State, Supervisor, Task, TaskStatus
 
 MAX_SHOWN_MATCHES = 10
@@ -53,7 +54,7 @@ def agents_found(state: State, signal: AgentsFound, ctx: DecisionContext) -> lis
         supervisor_id=supervisor.id,
         matches=offer.matches[:MAX_SHOWN_MATCHES],
         chosen=[each.id for each in chosen],
-        modes=list(supervisor.discovery.modes),
+        modes=[*map(AgentDiscoveryMode, supervisor.discovery.modes)],
         faults=[*signal.faults, *trial.refusals.values()],
         model=signal.model,
         usage=signal.usage,

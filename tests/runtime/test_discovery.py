@@ -1,0 +1,255 @@
+"""Agents that are found outside a team for a request: in the catalogue, in documents, behind servers, or made."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from engine import AgentDiscoveryMode, AgentSpec, DiscoveryConfig, DynamicSupervisor, SupervisorOptions
+from engine.catalogue import Catalogue
+from engine.catalogue.pack_files import read_packs
+from engine.catalogue.writer import CatalogueWriter
+from engine.core.commands import Answer, RegisterSpec
+from engine.core.specs.model_spec import ModelSpec, Price
+from engine.core.state import Escalation
+from engine.errors import CommandRefusedError
+from tests.patience import PATIENCE_S
+from tests.runtime.engines import Engine, Engines
+from tests.runtime.test_tool_servers import program
+
+pytestmark = pytest.mark.anyio
+
+REQUEST = "research the tides and translate it into japanese"
+PACK = """
+pack: {name: words, version: "1", author: Ada}
+agents:
+  - {name: translator, type: scripted, specialties: [translate, japanese], script: [{output: done}]}
+"""
+
+
+def researcher() -> AgentSpec:
+    async def research(task: Any, ctx: Any) -> str:
+        return "found"
+
+    return AgentSpec(name="researcher", specialties=["research"], run=research)
+
+
+def discovers(*modes: str, **settings: Any) -> dict[str, Any]:
+    """Return the settings of a supervisor that looks for agents in some places."""
+    options = settings.pop("options", {})
+    config = DiscoveryConfig(modes=(*map(AgentDiscoveryMode, modes),), **settings)
+    return {"auto_discover": True, "options": SupervisorOptions(discovery=config, **options)}
+
+
+async def question_of(running: Engine) -> Escalation:
+    """Return the question that is open, or will be."""
+    with anyio.fail_after(PATIENCE_S):
+        await running.until(lambda state: bool(state.escalations))
+    (question,) = running.state.escalations.values()
+    return question
+
+
+def names(running: Engine) -> list[str]:
+    return [agent.name for agent in running.state.agents.values()]
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> Callable[..., Catalogue]:
+    """Make a catalogue of a pack, whose entries are approved if wanted."""
+
+    def make(text: str = PACK, *, approved: bool = True) -> Catalogue:
+        pack, path = tmp_path / "pack.yaml", tmp_path / "catalogue.db"
+        pack.write_text(text)
+        with CatalogueWriter(path) as writer:
+            writer.add(read_packs(pack))
+            if approved:
+                writer.approve([entry.id for entry in Catalogue(path).entries()])
+        return Catalogue(path)
+
+    return make
+
+
+async def test_an_approved_entry_joins_when_a_person_lets_it_in_and_takes_part(
+    engine: Engines, catalogue: Callable[..., Catalogue]
+) -> None:
+    async with engine(researcher(), host={"catalogue": catalogue()}, **discovers("catalogue")) as running:
+        run = await running.submit(REQUEST)
+        question = await question_of(running)
+        assert (question.kind, question.options, question.default) == ("discover", ["add", "skip"], "skip")
+        await running.host.order(Answer(escalation=question.id, answer="add"))
+        summary, _ = await running.ended(run)
+
+        assert summary.status == "done"
+        assert names(running) == ["researcher", "translator"]
+        (origin,) = [agent.origin for agent in running.state.agents.values() if agent.origin is not None]
+        assert (origin.kind, origin.id[0]) == ("discovery", "c")
+        (planned,) = await running.journal("group_planned")
+        assert b'"worker_id":"a2"' in planned.body
+
+
+async def test_nothing_that_is_not_approved_is_offered(engine: Engines, catalogue: Callable[..., Catalogue]) -> None:
+    host = {"catalogue": catalogue(approved=False)}
+    async with engine(researcher(), host=host, **discovers("catalogue", approve="granted")) as running:
+        await running.ask(REQUEST)
+
+        assert names(running) == ["researcher"]
+        assert len(await running.journal("discovered")) == 1
+
+
+async def test_what_needs_no_new_trust_joins_unasked_where_that_is_allowed(
+    engine: Engines, catalogue: Callable[..., Catalogue]
+) -> None:
+    settings = discovers("catalogue", approve="granted")
+    async with engine(researcher(), host={"catalogue": catalogue()}, **settings) as running:
+        await running.ask(REQUEST)
+
+        assert names(running) == ["researcher", "translator"]
+        await running.ask(REQUEST)  # the team knows all its words but one now
+        assert names(running) == ["researcher", "translator"]
+
+
+async def test_code_that_is_not_trusted_is_asked_about_and_not_let_in(
+    engine: Engines, catalogue: Callable[..., Catalogue]
+) -> None:
+    mighty = PACK.replace("type: scripted", "run: os:system").replace(", script: [{output: done}]", "")
+    settings = discovers("catalogue", approve="granted")
+    async with engine(researcher(), host={"catalogue": catalogue(mighty)}, **settings) as running:
+        run = await running.submit(REQUEST)
+        question = await question_of(running)
+        with pytest.raises(CommandRefusedError, match="not trusted: os:system"):
+            await running.host.order(Answer(escalation=question.id, answer="add"))
+        assert question.id in running.state.escalations
+
+        await running.host.order(Answer(escalation=question.id, answer="skip"))
+        summary, _ = await running.ended(run)
+        assert summary.status == "done"
+        assert names(running) == ["researcher"]
+
+
+async def test_a_catalogue_that_is_damaged_or_deleted_meanwhile_loses_no_request(
+    engine: Engines, catalogue: Callable[..., Catalogue]
+) -> None:
+    made = catalogue()
+    assert made.path is not None
+    async with engine(researcher(), host={"catalogue": made}, **discovers("catalogue")) as running:
+        made.path.write_bytes(b"no database" * 1_000)
+        await running.ask(REQUEST)
+        made.path.unlink()
+        await running.ask(REQUEST)
+
+        (damaged, deleted) = await running.journal("discovered")
+        assert b"catalogue" in damaged.body.partition(b'"faults"')[2]
+        assert b'"faults":[]' in deleted.body
+
+
+async def test_documents_in_the_folder_describe_agents_and_links_out_of_it_are_not_followed(
+    engine: Engines, tmp_path: Path
+) -> None:
+    inside, outside = tmp_path / "team", tmp_path / "elsewhere"
+    inside.mkdir()
+    outside.mkdir()
+    header = (
+        "---\nname: {}\ntype: scripted\nspecialties: [translate, japanese]\nscript: [{{output: done}}]\n---\nText.\n"
+    )
+    (inside / "translator.md").write_text(header.format("translator"))
+    (outside / "spy.md").write_text(header.format("spy"))
+    (inside / "spy.md").symlink_to(outside / "spy.md")
+    (inside / "broken.md").write_text("---\nname: [\n---\n")
+    (inside / "notes.md").write_text("No agent.\n")
+    settings = discovers("rag", documents=("*.md", "../elsewhere/*.md"), approve="granted")
+
+    async with engine(researcher(), host={"folder": inside}, **settings) as running:
+        await running.ask(REQUEST)
+
+        assert names(running) == ["researcher", "translator"]
+        (record,) = await running.journal("discovered")
+        assert b"broken.md" in record.body
+
+
+async def test_an_agent_is_made_for_a_tool_server_whose_tools_match(engine: Engines, tmp_path: Path) -> None:
+    server = program(tmp_path)
+    options = {"mcp": {"sea": server}, "models": {"fake": ModelSpec(replies=({"text": "high"},))}}
+    settings = discovers("mcp", model="fake", approve="granted", options=options)
+    async with engine(researcher(), **settings) as running:
+        await running.ask("research, then echo")
+
+        assert names(running) == ["researcher", "sea"]
+        assert running.state.spec_of(running.state.agents["a2"]).mcp == ("sea",)
+
+
+DESCRIBED = """{"name": "translator", "description": "Translates", "specialties": ["translate"],
+"instructions": "Translate.", "tools": ["os:system"], "may": ["create_agent"]}"""
+
+
+async def test_a_model_describes_a_new_agent_that_has_no_tools_and_costs_as_the_run(engine: Engines) -> None:
+    replies: list[Any] = [{"match": "lacks", "text": DESCRIBED, "tokens_in": 100, "tokens_out": 20}, {"text": "done"}]
+    models = {"fake": ModelSpec(replies=replies, price=Price(in_usd=1, out_usd=2))}
+    settings = discovers("dynamic", model="fake", approve="granted", options={"models": models})
+    async with engine(researcher(), **settings) as running:
+        summary, _ = await running.ended(await running.submit(REQUEST))
+
+        spec = running.state.spec_of(running.state.agents["a2"])
+        assert (spec.name, spec.tools, spec.may) == ("translator", (), ())
+        assert (summary.usage.tokens_in or 0) >= 100
+
+
+@pytest.mark.parametrize("reply", ["not JSON", "{}", '{"name": "a b"}', "[]"])
+async def test_a_model_that_describes_no_agent_leaves_the_team_as_it_is(engine: Engines, reply: str) -> None:
+    models = {"fake": ModelSpec(replies=({"text": reply},))}
+    settings = discovers("dynamic", model="fake", approve="granted", options={"models": models})
+    async with engine(researcher(), **settings) as running:
+        await running.ask(REQUEST)
+
+        assert names(running) == ["researcher"]
+        (record,) = await running.journal("discovered")
+        assert b"described no agent" in record.body
+
+
+async def test_hybrid_makes_an_agent_last_and_asks_for_it_always(
+    engine: Engines, catalogue: Callable[..., Catalogue]
+) -> None:
+    template = AgentSpec(name="specialist", agent_type="scripted", options={"script": [{"output": "done"}]})
+    settings = discovers("hybrid", template="specialist", approve="granted")
+    async with engine(researcher(), host={"catalogue": catalogue()}, **settings) as running:
+        await running.host.order(RegisterSpec(spec=template))
+        await running.ask(REQUEST)
+        assert names(running) == ["researcher", "translator"]
+
+        await running.submit("cook dinner")
+        question = await question_of(running)
+        assert "dynamic" in question.question
+
+
+async def test_a_question_outlives_a_crash_and_the_request_goes_on_with_its_answer(
+    engine: Engines, catalogue: Callable[..., Catalogue], tmp_path: Path
+) -> None:
+    host = {"catalogue": catalogue()}
+    spec = AgentSpec(name="researcher", agent_type="scripted", specialties=["research"],
+                     options={"script": [{"output": "done"}]})  # fmt: skip
+    async with engine(spec, path=tmp_path / "team.db", host=host, **discovers("catalogue")) as running:
+        run = await running.submit(REQUEST)
+        await question_of(running)
+
+    async with engine(path=tmp_path / "team.db", host=host) as running:
+        question = await question_of(running)
+        await running.host.order(Answer(escalation=question.id, answer="add"))
+        summary, _ = await running.ended(run)
+
+        assert (summary.status, names(running)) == ("done", ["researcher", "translator"])
+        assert len(await running.journal("discovered")) == 1
+
+
+async def test_who_could_work_on_a_request_is_found_without_adding_anybody(
+    catalogue: Callable[..., Catalogue], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUARTERDECK_CATALOGUE", str(catalogue().path))
+    team = DynamicSupervisor("desk", agent_specs=[researcher()])
+
+    matches = await team.find_agents(REQUEST, DiscoveryConfig(modes=("registry", "catalogue")))
+
+    assert [(match.name, match.source, match.is_weak) for match in matches] == [
+        ("translator", "catalogue", False), ("researcher", "team", True),
+    ]  # fmt: skip
+    assert team.list_active_agents() == ["researcher"]
