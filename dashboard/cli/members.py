@@ -23,6 +23,7 @@ from engine.core.queries.targets import find_agent, id_target
 from engine.core.queries.team.code import references_of
 from engine.core.specs.spec import AgentSpec
 from engine.core.validation.bounds import NAME
+from engine.errors import CommandRefusedError
 from engine.reading.folding import fold_file
 
 if TYPE_CHECKING:
@@ -238,8 +239,11 @@ def _ensure_granted(sending: Sending, file: "SpecFile", *, trust: bool) -> None:
 
 
 def _ensure_entry_granted(sending: Sending, entry_id: str, *, trust: bool) -> None:
-    """Allow what an entry refers to, once a person agrees; the engine reads the catalogue of its own user."""
-    entry = approved_entry(entry_id)
+    """Allow what an entry refers to, once a person agrees."""
+    try:
+        entry = approved_entry(entry_id)
+    except CommandRefusedError:
+        return  # the engine decides by the catalogue of its own user, which may be another
     source = f"{entry.name} of the pack {entry.pack}"
     _allow(sending, references_of(entry.spec), catalogue_path(), entry.hash, source=source, trust=trust)
 

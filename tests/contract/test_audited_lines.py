@@ -144,7 +144,7 @@ def _sayable(cls: Any, path: tuple[str, ...]) -> Command | None:
 
 
 NAMED = {f"{cls.__name__}.{path[0]}": (cls, path) for cls, path in PLACES if len(path) == 1}
-TAKES_A_FILE = {"AddAgent.supervisor", "AddSupervisor.parent", "ReplaceTeam.supervisor"}
+TAKES_A_FILE = {"AddSupervisor.parent", "ReplaceTeam.supervisor"}
 UNSAYABLE = TAKES_A_FILE | {"Declare.parent"}
 TARGETS = ("@a1", "a1", "scout", "chief/scout", "/chief/scout")
 
@@ -190,3 +190,6 @@ def test_swaps_of_one_file_are_said_as_that_file() -> None:
 
 def test_a_spec_of_the_registry_is_added_by_python_alone() -> None:
     assert line_of(on.AddAgent(registered="fast")) == ""
+    entry = on.AddAgent(catalogue="c1", spec=agent("scout"), name="bob", supervisor="chief")
+    assert line_of(entry) == "quarterdeck add --catalogue c1 --as bob --under chief"
+    assert describe_omissions(entry.type, args_of(entry)) == ""

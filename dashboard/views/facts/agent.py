@@ -117,7 +117,7 @@ def _name_of_tool(reference: str) -> str:
 
 def _origin(agent: Agent) -> Iterator[Fact]:
     if (origin := agent.origin) is not None:
-        yield Fact("from", f"{origin.kind} {origin.id}", "muted", "type", more=f"content {origin.hash}")
+        yield Fact("from", f"{origin.kind} {origin.id}", "muted", "place", rank=6, more=f"content {origin.hash}")
 
 
 def _place(state: State, agent: Agent, spec: AgentSpec) -> Iterator[Fact]:

@@ -43,6 +43,8 @@ def describe_omissions(kind: str, args: Args) -> str:
         unsaid.append("the same strategy" if args.get("supervisor") else "the first supervisor")
     if kind == "swap_agents" and not _is_one_swap(_read_items(args, "swaps")):
         unsaid.append("another spec for each agent")
+    if "catalogue" in args:
+        unsaid = [name for name in unsaid if name != "name"]  # --as says it
     if unsaid:
         return f"no option says {', '.join(unsaid)}"
     is_cut = kind not in ("load_team", "add_agent") and is_truncated(_without_files(args))  # their line names a file
@@ -220,9 +222,11 @@ def _answer(args: Args) -> list[str]:
 def _add(args: Args) -> list[str]:
     if args.get("registered") is not None:
         return []  # only Python can add a registered spec
-    file = _spec_name(args.get("spec") or args.get("team") or args.get("member"))
+    source = [_spec_name(args.get("spec") or args.get("team") or args.get("member"))]
+    if args.get("catalogue"):
+        source = ["--catalogue", _text(args["catalogue"]), *(["--as", _text(args["name"])] if args.get("name") else [])]
     under = args.get("supervisor") or args.get("parent")
-    return ["add", file, *(["--under", _text(under)] if under else [])]
+    return ["add", *source, *(["--under", _text(under)] if under else [])]
 
 
 _FORMATTERS: dict[str, Callable[[Args], list[str]]] = {
