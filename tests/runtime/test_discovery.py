@@ -169,7 +169,7 @@ async def test_documents_in_the_folder_describe_agents_and_links_out_of_it_are_n
 
 
 async def test_an_agent_is_made_for_a_tool_server_whose_tools_match(engine: Engines, tmp_path: Path) -> None:
-    server = program(tmp_path)
+    server = program(tmp_path / "notes")
     options = {"mcp": {"sea": server}, "models": {"fake": ModelSpec(replies=({"text": "high"},))}}
     settings = discovers("mcp", model="fake", approve="granted", options=options)
     async with engine(researcher(), **settings) as running:
