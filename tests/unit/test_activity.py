@@ -21,6 +21,7 @@ from engine.core.events import (
     AttemptParked,
     AttemptResumed,
     AttemptStarted,
+    Discovered,
     EngineStarted,
     Event,
     StepRecorded,
@@ -148,6 +149,16 @@ def test_at_every_moment_of_a_takeover_the_counters_of_a_past_moment_are_those_t
         live.count_events([event])
         found = Activity.of(state, world.journal[:place])
         assert both(found.attempts.team, state.at_ms, 30, 4) == both(live.attempts.team, state.at_ms, 30, 4), event
+
+
+def test_the_tokens_of_a_search_for_agents_count_though_no_agent_used_them() -> None:
+    activity, usage = Activity(), Usage(tokens_in=40, tokens_out=2)
+
+    activity.count_events(
+        [Discovered(at_ms=START_MS, task_id="t1", supervisor_id="s1", matches=[], chosen=[], modes=[], usage=usage)]
+    )
+
+    assert sum(activity.tokens.sums(START_MS, 1, SLOTS)) == 42
 
 
 def test_an_attempt_that_was_cut_off_with_its_engine_is_no_failure() -> None:

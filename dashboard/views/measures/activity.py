@@ -52,7 +52,7 @@ _ENDS = (on.AttemptDone, on.AttemptFailed, on.AttemptCancelled, on.AttemptPreemp
 END_KINDS = tuple(event_class.type for event_class in _ENDS)
 """Kinds of events that `ends_of` reads."""
 SPENDING = tuple(event_class for event_class in on.EVENTS if hasattr(event_class, "usage"))
-"""Events that report the usage of an attempt since its last report."""
+"""Events that report the usage of an attempt since its last report, or of a search for agents."""
 SPEND_KINDS = tuple(event_class.type for event_class in SPENDING)
 """Their kinds."""
 _SUBJECTS: dict[type[Event], str] = {
@@ -231,7 +231,7 @@ class Activity:
 
     def _spend(self, event: Any) -> None:
         tokens = (event.usage.tokens_in or 0) + (event.usage.tokens_out or 0)
-        if event.agent_id is not None and tokens:
+        if tokens:
             self.tokens.add(event.at_ms, tokens)
 
     def _answer(self, event: on.EscalationAnswered | on.QuestionWithdrawn) -> None:

@@ -56,6 +56,7 @@ _SPENDING_EVENTS = frozenset(
         events.AttemptSetAside,
         events.AttemptMigrated,
         events.ThreadReturned,
+        events.Discovered,
     }
 )
 """Events with which an attempt begins to spend, or reports usage."""
@@ -64,12 +65,14 @@ _SPENDING_EVENTS = frozenset(
 def _budget_checks(state: State, event: Any) -> list[FollowUp]:
     """Check the budgets of all levels that pay for an attempt."""
     # Most steps report no usage; walking up the levels for them would cost more than the fold of the event.
-    reports = (events.StepRecorded, events.ModelFailed, events.StepStopped, events.ThreadReturned)
+    reports = (
+        events.StepRecorded, events.ModelFailed, events.StepStopped, events.ThreadReturned, events.Discovered
+    )  # fmt: skip
     if type(event) in reports and is_empty(event.usage):
         return []
     # A thread may return after its run has finished: then only the agent and its supervisors pay.
     task, run = state.tasks.get(event.task_id or ""), state.runs.get(event.run_id or "")
-    agent = state.agents.get(event.agent_id or "")
+    agent = None if type(event) is events.Discovered else state.agents.get(event.agent_id or "")
     if not is_limited(state, task, run, agent):
         return []
     # Such an attempt is between steps: with a spent budget it stops at the next one, unless it returns before.
