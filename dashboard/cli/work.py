@@ -33,6 +33,7 @@ from dashboard.views.words.subcommands import subcommand_of
 from engine.core import commands
 from engine.core.commands import Command
 from engine.core.queries.people.needs import reach_of
+from engine.core.queries.people.offers import ADD, references_offered
 from engine.core.queries.people.undoables import describe_undoable, irrevocable_after
 from engine.core.queries.targets import id_in, name_of
 from engine.core.state import Escalation, State
@@ -196,16 +197,17 @@ def _trouble_item(state: State, key: str, row: NeedRow) -> dict[str, str]:
     return {"id": key, "about": row.about.text, "of": row.asker, "problem": row.text, "command": command}
 
 
-@change("answer")
+@change("answer", looks=True)
 @click.argument("questions")
 @click.argument("answer")
+@click.option("--trust", is_flag=True, help="With add: allow the code of the agents that join.")
 @click.option("--output", metavar="TEXT", help="With 'use': the output that stands for the work.")
 @click.option("--output-json", metavar="JSON", help="The same, as a JSON value.")
 @click.option("--all-alike", is_flag=True, help="Answer all that are about the same tool, or in the same words.")
 @click.option("--for", "lasting", metavar="task|run|TIME", help="With allow_always: for its task, its run, or 10m.")
 @click.option("--where", multiple=True, metavar="ARGUMENT", help="With allow_always: only for this argument's value.")
 @click.option("--amount", metavar="NUMBER", help="With continue: what the budget is raised by, in its unit.")
-def answer(questions: str, answer: str, **options: Any) -> Command:
+def answer(sending: Callable[[], Sending], questions: str, answer: str, *, trust: bool, **options: Any) -> Command:
     """Answer QUESTIONS, by id or that of the task that waits, several with commas; 'quarterdeck inbox' lists them.
 
     A question that takes a text: quarterdeck answer e1 reply --output TEXT.
@@ -214,7 +216,7 @@ def answer(questions: str, answer: str, **options: Any) -> Command:
     value = options["output"] if output_json is None else json_given(output_json, "a text goes to --output")
     first, *others = questions.split(",")
     is_time = lasting not in (None, "task", "run", "always")
-    return commands.Answer(
+    command = commands.Answer(
         escalation=first,
         answer=answer,
         output=value,
@@ -225,6 +227,18 @@ def answer(questions: str, answer: str, **options: Any) -> Command:
         scope="until" if is_time else lasting,
         where=list(options["where"]),
     )
+    if answer == ADD:
+        _ensure_offer_granted(sending(), command, trust=trust)
+    return command
+
+
+def _ensure_offer_granted(sending: Sending, command: Command, *, trust: bool) -> None:
+    """Allow what the agents of an offer refer to, once a person agrees."""
+    from dashboard.cli.trust import allow_code  # the closure of code, 40 ms, which only offers need
+
+    db, state = sending.path, fold_file(sending.path)
+    references = references_offered(state, command)
+    allow_code(references, state, db=db, path=db.resolve(), sha256="", source="what would join", trust=trust)
 
 
 def _amount(text: str) -> Decimal:

@@ -21,6 +21,7 @@ from textual.widgets import Button
 from dashboard.deck.live_screen import is_on_top
 from dashboard.deck.text_reading import TextReading
 from dashboard.dialogs.answer_inputs import AnswerInputs
+from dashboard.dialogs.code_consent import CodeConsent
 from dashboard.dialogs.dialog import Dialog
 from dashboard.views import inbox
 from dashboard.views.answers import MAX_DIGIT, AnswerChoice, answer_choices
@@ -31,6 +32,7 @@ from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.parsers import Mistyped
 from engine.core.commands import Answer
 from engine.core.queries.people.needs import needs_person
+from engine.core.queries.people.offers import references_offered
 from engine.core.queries.people.questions import REPLY, similar_questions
 from engine.core.state import Escalation, State
 
@@ -120,6 +122,7 @@ class AnswerDialog(Dialog):
         self._last_line = ""
         """What became of the question before."""
         self._alike = False
+        self._consent = CodeConsent("the same answer")
         self._reading = TextReading(lambda: self.update_view(self.deck.view) if self.is_attached else None)
 
     @property
@@ -171,6 +174,7 @@ class AnswerDialog(Dialog):
     def _show_question(self) -> None:
         """Set up answers, inputs and focus for the present questions."""
         escalations, inputs, self._alike = self._open(), self._inputs, False
+        self._consent = CodeConsent("the same answer")
         self._title = [Cell(self.title_line(), "strong")]
         choices = answer_choices(escalations)
         self._output = self._output or self.deck.drafts.get(self.draft_key, "")
@@ -349,9 +353,13 @@ class AnswerDialog(Dialog):
             return
         if not is_on_top(self):
             return
-        self._keep_draft()
         first, *others = [escalation.id for escalation in escalations]
         command = Answer(escalation=first, answer=choice.answer, also=others, alike=self._alike, **fields)
+        problem = self._consent.require(self.deck, references_offered(self.state, command))
+        if problem is not None:
+            self.show_problem(problem)
+            return
+        self._keep_draft()
         if self._send is None:
             self.dismiss(command)
             return

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from textual.widget import Widget
 
+from dashboard.dialogs.code_consent import CodeConsent
 from dashboard.dialogs.dialog import Answer, ChoiceDialog
-from dashboard.dialogs.spec_editor import CodeConsent
 from dashboard.reading.catalogue import read_entry as read_entry
 from dashboard.views.drawing.rows import Cell, Choice, labelled_cell
 from dashboard.views.facts.spec_fields import spec_lines

@@ -16,8 +16,8 @@ from textual.containers import Container, Vertical
 from textual.widget import Widget
 from textual.widgets import Button, TextArea
 
-from dashboard.deck.deck import Deck
 from dashboard.deck.live_screen import is_on_top
+from dashboard.dialogs.code_consent import CodeConsent
 from dashboard.dialogs.dialog import Answer, Dialog, DialogText
 from dashboard.reading.model_table import unlisted_models
 from dashboard.user.external_editor import EditorFailed, edit_externally, editor_of
@@ -41,34 +41,6 @@ from engine.supervisor.client import CommandReply
 NO_PROGRAMS = "$EDITOR is a program of this machine; write here"
 CHECK_S, LONG_TEXT_CHARACTERS = 0.3, 20_000
 """Delay of the check of a long text, in seconds; and the number of characters from which on a text is long."""
-
-
-class CodeConsent:
-    """The user's consent to code that a text names: it is shown first, and trusted when the text is sent again."""
-
-    def __init__(self, key: str = "ctrl+s") -> None:
-        self._key = key
-        self.pending: list[str] = []
-        """Untrusted code that was named."""
-
-    @property
-    def hint(self) -> str:
-        """What to do about the code that was named; empty without any."""
-        if not self.pending:
-            return ""
-        return f"not trusted yet: {', '.join(self.pending)}; look at that code, then {self._key} trusts it"
-
-    def require(self, deck: Deck, references: list[str]) -> str | None:
-        """Return None if code is trusted, else the problem; the first call names the code, the second trusts it."""
-        missing = deck.trust.untrusted_references(references)
-        if not missing:
-            return None
-        if self.pending == missing or deck.access.in_browser:
-            trusted = deck.trust.trust_code(references, deck.path.resolve(), "")
-            message = deck.messages.current
-            return None if trusted else message.text if message is not None else ""
-        self.pending = missing
-        return self.hint
 
 
 class SpecEditor(Dialog):

@@ -1,5 +1,8 @@
 """Every example runs as a user would run it, offline and without a warning, and says what it is there to say."""
 
+import re
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import PATIENCE_S
+from tests.runtime.console import Console, await_event
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -103,6 +107,29 @@ def test_a_watched_script_finds_its_team_again(tmp_path: Path) -> None:
     assert said_by(program, tmp_path) == ["5 words in r1; 1 tasks so far"]
     assert said_by(program, tmp_path) == ["5 words in r2; 2 tasks so far"]
     assert (tmp_path / "team.db").is_file()
+
+
+def test_a_team_finds_a_member_in_a_catalogue_by_the_commands_of_the_list(tmp_path: Path) -> None:
+    console = Console(Path(shutil.copytree(EXAMPLES / "catalogue", tmp_path / "catalogue")))
+    (block,) = re.findall(r"^```sh\n(.*?)^```$", (EXAMPLES / "README.md").read_text(), re.DOTALL | re.MULTILINE)
+    lines = [shlex.split(line, comments=True)[1:] for line in block.splitlines()]
+    add, search, approve, up, run, answer, stop = lines
+    assert "2 added" in console.done(*add)
+    (entry,) = console.json(*search)["items"]
+    console.done(*[entry["id"] if word == "ID" else word for word in approve])
+    console.done(*up)
+
+    with console.begin(*run) as running:
+        await_event(console.database("harbour"), "escalated")
+        (asked,) = console.json("inbox")["items"]
+        untrusted = console.run(*[word for word in answer if word != "--trust"])
+        console.done(*answer)
+        output, _ = running.communicate(timeout=PATIENCE_S)
+    console.done(*stop)
+
+    assert (asked["about"], asked["options"]) == ("discover", ["add", "skip"])
+    assert (untrusted.returncode, "crew:read_tides" in untrusted.stderr) == (3, True)
+    assert output == "Tide tables for an article: high water at 06:12 and 18:37\n"
 
 
 def test_every_example_is_run_here_and_has_its_line_in_the_list() -> None:

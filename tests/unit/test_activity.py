@@ -315,6 +315,14 @@ def test_all_that_a_team_has_spent_is_counted_when_it_is_reported(reports: list[
     assert sum(activity.tokens.sums(world.now_ms, SLOTS, 1)) == tokens
 
 
+def test_tokens_of_a_search_for_agents_count_though_no_agent_spent_them() -> None:
+    activity, usage = Activity(), Usage(tokens_in=3, tokens_out=4)
+    search = Discovered(at_ms=START_MS, task_id="t1", supervisor_id="s1", matches=[], chosen=[], modes=[], usage=usage)
+    activity.count_events([search])
+
+    assert activity.tokens.sums(START_MS, 1, 1) == [7]
+
+
 def test_more_tokens_than_a_counter_holds_are_counted_as_the_most_that_it_holds() -> None:
     activity = Activity()
     spent = StepRecorded(

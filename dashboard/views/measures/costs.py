@@ -19,7 +19,7 @@ from engine.core.state import State
 By: TypeAlias = Literal["agent", "model", "tool", "task"]
 GROUPINGS: tuple[By, ...] = get_args(By)
 _REST: dict[By, str] = {
-    "agent": "left before it was kept",
+    "agent": "no agent",
     "model": "no model",
     "tool": "models, and no tool",
     "task": "earlier runs",
