@@ -27,6 +27,7 @@ from dashboard.views.words.parsers import LineQuestion, parse_deadline_s, parse_
 from engine.core.commands import Abort, Answer, Command, RetryWork, RevokeGrant, SetDeadline, SetPriority, Steer
 from engine.core.errors import Refused
 from engine.core.queries.money.budget import deadline_of
+from engine.core.queries.people.offers import references_offered
 from engine.core.queries.targets import find_task, find_work, id_in, id_target
 from engine.core.queries.work.reach import work_reached_by
 from engine.core.specs.options import DEFAULT_PRIORITY
@@ -192,8 +193,10 @@ def _answer(screen: ActionScreen, line: CommandLine) -> None:
         screen.deck.messages.warn("no question waits for an answer here; 8 shows those there are")
         return
     option, output = line.word(1), line.option("output")
-    if option in escalation.options and (output is not None or (escalation.kind, option) not in WITH_OUTPUT):
-        screen.deck.commands.send(Answer(escalation=escalation.id, answer=option, output=output))
+    is_whole = option in escalation.options and (output is not None or (escalation.kind, option) not in WITH_OUTPUT)
+    command = Answer(escalation=escalation.id, answer=option or "", output=output) if is_whole else None
+    if command is not None and not screen.deck.trust.untrusted_references(references_offered(screen.state, command)):
+        screen.deck.commands.send(command)
     else:
         _ask_for_answer(screen, [escalation.id], option, output or "")
 

@@ -11,7 +11,7 @@ import click
 
 from dashboard.cli.fields import build_command, takes
 from dashboard.cli.printing.output import REFUSED, fail, say
-from dashboard.cli.sending import Sending, change
+from dashboard.cli.sending import Sending, allow_references, change
 from dashboard.reading.model_table import facts_of
 from dashboard.views.changes.models import UNLISTED
 from engine.catalogue.approved import approved_entry
@@ -235,7 +235,7 @@ def _read(file: Path) -> "SpecFile":
 
 
 def _ensure_granted(sending: Sending, file: "SpecFile", *, trust: bool) -> None:
-    _allow(sending, file.references, file.path, file.sha256, source=str(file.path), trust=trust)
+    allow_references(sending, file.references, file.path, file.sha256, source=str(file.path), trust=trust)
 
 
 def _ensure_entry_granted(sending: Sending, entry_id: str, *, trust: bool) -> None:
@@ -245,11 +245,4 @@ def _ensure_entry_granted(sending: Sending, entry_id: str, *, trust: bool) -> No
     except CommandRefusedError:
         return  # the engine decides by the catalogue of its own user, which may be another
     source = f"{entry.name} of the pack {entry.pack}"
-    _allow(sending, references_of(entry.spec), catalogue_path(), entry.hash, source=source, trust=trust)
-
-
-def _allow(sending: Sending, references: Sequence[str], path: Path, sha256: str, *, source: str, trust: bool) -> None:
-    from dashboard.cli.trust import allow_code  # the closure of code, 40 ms, which only files and entries need
-
-    state = fold_file(sending.path)
-    allow_code(references, state, db=sending.path, path=path, sha256=sha256, source=source, trust=trust)
+    allow_references(sending, references_of(entry.spec), catalogue_path(), entry.hash, source=source, trust=trust)

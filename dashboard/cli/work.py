@@ -18,7 +18,7 @@ from dashboard.cli.printing.items import fields_of
 from dashboard.cli.printing.listings import make_table
 from dashboard.cli.printing.output import DONE, TextTable, emit, fail, is_interactive, say
 from dashboard.cli.printing.times import seconds
-from dashboard.cli.sending import Sending, change, send_and_report, sending_options
+from dashboard.cli.sending import Sending, allow_references, change, send_and_report, sending_options
 from dashboard.cli.steps import json_given
 from dashboard.views.drawing.call_lines import diffs_of, plain_lines
 from dashboard.views.facts.last_words import last_words
@@ -33,9 +33,10 @@ from dashboard.views.words.subcommands import subcommand_of
 from engine.core import commands
 from engine.core.commands import Command
 from engine.core.queries.people.needs import reach_of
-from engine.core.queries.people.offers import ADD, references_offered
+from engine.core.queries.people.offers import ADD, references_offered, scored_offers
 from engine.core.queries.people.undoables import describe_undoable, irrevocable_after
 from engine.core.queries.targets import id_in, name_of
+from engine.core.queries.team.code import references_of
 from engine.core.state import Escalation, State
 from engine.reading.folding import fold_file
 from store import Reader
@@ -173,10 +174,22 @@ def describe_trouble(item: dict[str, str]) -> str:
 
 
 def _call_item(escalation: Escalation) -> dict[str, object]:
-    """Return the call that a question is about: its arguments and diffs."""
+    """Return what a question is about: the arguments and diffs of a call, or the agents that it offers."""
     diffs = [{"path": path, "lines": lines} for path, lines in diffs_of(escalation)]
     arguments = {"arguments": escalation.detail["arguments"]} if "arguments" in escalation.detail else {}
-    return {**arguments, **({"diffs": diffs} if diffs else {})}
+    agents = [
+        {
+            **fields_of(found.spec, "name"),
+            "type": found.spec.agent_type,
+            "source": found.source.value,
+            **fields_of(found, "id hash"),
+            "score": None if match is None else match.score,
+            "matched": [] if match is None else match.matched,
+            "references": [*references_of(found.spec)],
+        }
+        for found, match in scored_offers(escalation.detail)
+    ]
+    return {**arguments, **({"diffs": diffs} if diffs else {}), **({"agents": agents} if agents else {})}
 
 
 def _call_lines(escalation: Escalation) -> list[str]:
@@ -228,17 +241,15 @@ def answer(sending: Callable[[], Sending], questions: str, answer: str, *, trust
         where=list(options["where"]),
     )
     if answer == ADD:
-        _ensure_offer_granted(sending(), command, trust=trust)
+        _ensure_offered_granted(sending(), command, trust=trust)
     return command
 
 
-def _ensure_offer_granted(sending: Sending, command: Command, *, trust: bool) -> None:
-    """Allow what the agents of an offer refer to, once a person agrees."""
-    from dashboard.cli.trust import allow_code  # the closure of code, 40 ms, which only offers need
-
-    db, state = sending.path, fold_file(sending.path)
-    references = references_offered(state, command)
-    allow_code(references, state, db=db, path=db.resolve(), sha256="", source="what would join", trust=trust)
+def _ensure_offered_granted(sending: Sending, command: commands.Answer, *, trust: bool) -> None:
+    """Allow what the agents use that an answer lets in, once a person agrees."""
+    if references := references_offered(fold_file(sending.path), command):
+        source = f"what {command.escalation} offers"
+        allow_references(sending, references, sending.path.resolve(), "", source=source, trust=trust)
 
 
 def _amount(text: str) -> Decimal:

@@ -32,7 +32,6 @@ from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.parsers import Mistyped
 from engine.core.commands import Answer
 from engine.core.queries.people.needs import needs_person
-from engine.core.queries.people.offers import references_offered
 from engine.core.queries.people.questions import REPLY, similar_questions
 from engine.core.state import Escalation, State
 
@@ -174,7 +173,7 @@ class AnswerDialog(Dialog):
     def _show_question(self) -> None:
         """Set up answers, inputs and focus for the present questions."""
         escalations, inputs, self._alike = self._open(), self._inputs, False
-        self._consent = CodeConsent("the same answer")
+        self._consent.pending = []
         self._title = [Cell(self.title_line(), "strong")]
         choices = answer_choices(escalations)
         self._output = self._output or self.deck.drafts.get(self.draft_key, "")
@@ -355,9 +354,9 @@ class AnswerDialog(Dialog):
             return
         first, *others = [escalation.id for escalation in escalations]
         command = Answer(escalation=first, answer=choice.answer, also=others, alike=self._alike, **fields)
-        problem = self._consent.require(self.deck, references_offered(self.state, command))
-        if problem is not None:
+        if (problem := self._consent.require_for(self.deck, command)) is not None:
             self.show_problem(problem)
+            self._order.note_change()  # the same key, pressed twice in haste, trusts nothing
             return
         self._keep_draft()
         if self._send is None:

@@ -1,6 +1,9 @@
 """Consent to code that a dialog would let in: it is named at the first confirmation, and trusted at the second."""
 
 from dashboard.deck.deck import Deck
+from dashboard.views.words.shell_line import shell_line_to_send
+from engine.core.commands import Answer
+from engine.core.queries.people.offers import references_offered
 
 
 class CodeConsent:
@@ -29,3 +32,11 @@ class CodeConsent:
             return None if trusted else message.text if message is not None else ""
         self.pending = missing
         return self.hint
+
+    def require_for(self, deck: Deck, command: Answer) -> str | None:
+        """Do the same for the agents that an answer lets into the team; in a browser say what to run in a shell."""
+        references = references_offered(deck.view.state, command)
+        if deck.access.in_browser and (missing := deck.trust.untrusted_references(references)):
+            shell = shell_line_to_send(deck.view.state, command)
+            return f"{', '.join(missing)} is not trusted; in a shell: {shell} --trust"
+        return self.require(deck, references)

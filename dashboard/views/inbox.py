@@ -41,7 +41,7 @@ _ABOUT = {
     "failure": "a failure",
     "doubt": "a doubt",
     "drain": "a swap",
-    "discover": "new agents",
+    "discover": "new agent",
     "nobody": "work for nobody",
     "budget": "a budget",
 }

@@ -10,15 +10,11 @@ from textual.widgets import Button, TextArea
 from dashboard.dialogs.answer import AnswerDialog
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.lines import Lines
-from engine.core.commands import Answer, Submit
-from engine.core.signals import AgentsFound, AgentUnusable, FoundSpec
-from engine.core.specs.discovery import AgentDiscoveryMode, DiscoveryConfig
-from engine.core.specs.options import SupervisorOptions
-from engine.core.specs.spec import AgentSpec, spec_hash
+from engine.core.commands import Answer
+from engine.core.signals import AgentUnusable
 from tests.pilot.hand import Hand, opened
 from tests.pilot.talking import approving, asking, choosing, choosing_and_approving
 from tests.pilot.trouble import trouble
-from tests.world import World, agent, team_world
 
 pytestmark = pytest.mark.anyio
 
@@ -294,28 +290,3 @@ async def test_a_row_says_who_asks_what_in_full_and_the_pane_what_was_said_and_a
         pane = hand.app.screen.query_one("#below", Lines).text
         assert "SAID AND DONE" in pane
         assert "⚙ search query spring tides  limit 3" in pane
-
-
-def finding() -> World:
-    """Return a team that asks whether an agent that was found may join."""
-    options = SupervisorOptions(discovery=DiscoveryConfig(modes=(AgentDiscoveryMode.CATALOGUE,)))
-    work = team_world(agent("writer", "writing"), auto_discover=True, options=options)
-    work.order(Submit(request="read the tides"))
-    spec = AgentSpec(name="surveyor", run="os:system", specialties=("tides",))
-    entry = FoundSpec(source=AgentDiscoveryMode.CATALOGUE, id="c1", hash=spec_hash(spec), spec=spec)
-    work.say(AgentsFound(task_id="t1", text="read the tides", found=[entry]))
-    return work
-
-
-async def test_an_agent_that_was_found_joins_once_its_code_was_named_and_trusted(tmp_path: Path) -> None:
-    async with opened(tmp_path, work=finding()) as hand:
-        await hand.press("8", "enter")
-        await hand.press("1")
-        assert "not trusted yet: os:system; look at that code" in hand.problem
-        assert hand.app.orders == []
-        await hand.press("1")
-        await hand.press()
-
-        (answer,) = hand.app.orders
-        assert isinstance(answer, Answer)
-        assert answer.answer == "add"

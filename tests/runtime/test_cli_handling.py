@@ -23,6 +23,11 @@ teams:
 registry:
   - {name: quick, run: "hands:quick", specialties: [waiting], max_concurrency: 9}
 """
+TEAM_THAT_SEARCHES = """
+version: 1
+supervisor: {name: crew, auto_discover: true, discovery: {modes: [rag], documents: [agents/*.md]}}
+agents: [{name: quick, run: "hands:quick", specialties: [quickness]}]
+"""
 HANDS = '''
 from pathlib import Path
 import anyio
@@ -176,3 +181,33 @@ def test_a_run_with_a_deadline_that_passes_fails_and_says_so(run: Run, engine: D
     assert "deadline" in err
     ended = fold_file(engine.db).finished[-1]
     assert (ended.status, TaskStatus.FAILED.value) == ("failed", "failed")
+
+
+def test_an_agent_that_was_found_is_listed_and_joins_once_its_code_is_allowed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents" / "painter.md").write_text(
+        '---\nname: painter\nrun: "brush:paint"\nspecialties: [paint, pictures]\n---\n'
+    )
+    (tmp_path / "brush.py").write_text("def paint(text):\n    return 'painted'\n")
+    with team_at_work(tmp_path, TEAM_THAT_SEARCHES, HANDS) as engine:
+        run = shell_on(engine.db, capsys)
+        run_id = run("run", "paint pictures", "--detach")[1].strip()
+        until(engine.db, lambda state: bool(state.escalations))
+        (item,) = json.loads(run("inbox", "--json")[1])["items"]
+        listed, refused = run("inbox")[1], run("answer", item["id"], "add")
+        answered = run("answer", item["id"], "add", "--trust")
+
+        assert item["agents"] == [
+            {
+                "name": "painter", "type": "function", "source": "rag", "id": "agents/painter.md",
+                "hash": item["agents"][0]["hash"], "score": 1.0, "matched": ["paint", "pictures"],
+                "references": ["brush:paint"],
+            }
+        ]  # fmt: skip
+        assert "agent painter, from the documents: agents/painter.md" in listed
+        assert "uses  brush:paint" in listed
+        assert (refused[0], "runs code that is not trusted: brush:paint" in refused[2]) == (3, True)
+        assert answered[0] == 0
+        assert run("wait", run_id)[:2] == (0, "painted\n")

@@ -6,10 +6,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import to_builtins
 
 from dashboard.clean import clean
 from dashboard.views.drawing.call_lines import PIECE_CHARACTERS, call_cells, diffs_of, plain_lines
 from dashboard.views.drawing.row_pane import labelled_paragraphs
+from engine.core.discovery.match import Match
+from engine.core.queries.people.offers import scored_offers
+from engine.core.signals import FoundSpec
+from engine.core.specs.discovery import AgentDiscoveryMode
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import Escalation
 
 
@@ -53,6 +59,25 @@ def test_no_character_in_a_line_of_a_file_begins_another_line_of_its_diff(end: s
 
     assert [*diffs_of(question)] == [("x", [f"+a{end}-b", " c"]), ("y", [])]
     assert plain_lines(question)[:3] == ["  diff  x", f"        +a{end}-b", "         c"]
+
+
+def test_an_offered_agent_is_shown_with_all_that_its_spec_says_and_uses_each_on_a_line_of_its_own() -> None:
+    spec = AgentSpec(name="painter", model="openai/gpt-4o", instructions="Paint\nwell", tools=("crew:mix", "crew:draw"))
+    found = FoundSpec(source=AgentDiscoveryMode.RAG, id="agents/pa\nuses  none.md", hash="1", spec=spec)
+    match = Match(id=found.id, name=spec.name, source="rag", score=0.5, matched=["paint"], missing=["walls"])
+    question = asked(agents=[{**to_builtins(found), "references": [], "match": to_builtins(match)}])
+
+    assert scored_offers(question.detail) == [(found, match)]
+    assert plain_lines(question) == [
+        "  agent painter, from the documents: agents/pa\\nuses  none.md",
+        "        score 0.50, matches paint",
+        "  uses  crew:mix",
+        "  uses  crew:draw",
+        '        │ type: "llm"',
+        '        │ model: "openai/gpt-4o"',
+        '        │ tools: ["crew:mix", "crew:draw"]',
+        '        │ instructions: "Paint\\nwell"',
+    ]
 
 
 def test_a_question_about_no_call_shows_none() -> None:

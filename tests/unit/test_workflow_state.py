@@ -2,7 +2,7 @@
 
 from hypothesis import given, settings
 
-from engine.core.activities import Activities
+from engine.core.activities import Activities, activity_of_task
 from engine.core.activities.workflow import workflow_state
 from engine.core.commands import Pause, Resume, Submit, SupervisorSpec
 from engine.core.encoding.codec import encode_state
@@ -72,11 +72,13 @@ def test_a_search_outside_the_team_discovers_until_a_person_is_asked_about_what_
     submitted(world, "paint pictures")
     was = at(world)
     group = next(task for task in world.state.tasks.values() if task.kind == "group")
+    looked = activity_of_task(world.state, group, {}, world.now_ms)
     painter = AgentSpec(name="painter", agent_type="llm", model="openai/gpt-4o", specialties=["paint", "pictures"])
     found = FoundSpec(source=AgentDiscoveryMode.CATALOGUE, id="c1", hash=spec_hash(painter), spec=painter)
     world.say(AgentsFound(task_id=group.id, text="paint pictures", found=[found]))
 
     assert (was, at(world)) == ("discovering", "waiting")
+    assert (looked.kind, looked.words) == ("queued", "looks for agents")
     assert [search.chosen for search in world.state.supervisors["s1"].discoveries] == [["c1"]]
 
 

@@ -1,4 +1,4 @@
-"""The arguments and diffs of a call that a person has to approve, in full."""
+"""What a person has to approve, in full: the arguments and diffs of a call, or agents that may join the team."""
 
 import json
 from collections.abc import Iterator
@@ -7,8 +7,10 @@ from msgspec import to_builtins
 
 from dashboard.clean import clean
 from dashboard.views.drawing.rows import Cell, labelled_cell
-from engine.core.queries.people.offers import offered_in
+from dashboard.views.words.field_names import FIELDS
+from engine.core.queries.people.offers import ScoredOffer, scored_offers
 from engine.core.queries.team.code import references_of
+from engine.core.queries.team.discovery import PLACES
 from engine.core.records.records import JsonValue
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Escalation
@@ -41,21 +43,25 @@ def call_lines(escalation: Escalation) -> Iterator[tuple[str, str]]:
                 yield label, f"{clean(name)}: {_in_json(value)}"
     elif arguments is not None:
         yield "with", _in_json(arguments)
-    for offer in offered_in(escalation.detail):
-        yield "agent", clean(f"{offer.spec.name}, {offer.source} {offer.id}")
-        yield from _spec_lines(offer.spec)
+    for offer in scored_offers(escalation.detail):
+        yield from _offer_lines(offer)
     for path, lines in diffs_of(escalation):
         yield "diff", clean(path)
         yield "", "\n".join(lines)
 
 
-def _spec_lines(spec: AgentSpec) -> Iterator[tuple[str, str]]:
-    """Yield all that a spec says, with the code, programs and addresses that it uses in full."""
-    for name, value in to_builtins(spec).items():
-        if name != "name" and value not in (None, [], {}, ""):
-            yield "", f"{BAR}{clean(name)}: {_in_json(value)}"
-    for reference in references_of(spec):
+def _offer_lines(offer: ScoredOffer) -> Iterator[tuple[str, str]]:
+    """Yield who is offered from where, all that it uses outside the engine, and what its spec says."""
+    found, match = offer
+    yield "agent", clean(f"{found.spec.name}, from {PLACES[found.source]}: {found.id}")
+    if match is not None:
+        yield "", clean(f"score {match.score:.2f}, matches {', '.join(match.matched)}")
+    for reference in references_of(found.spec):
         yield "uses", clean(reference)
+    values, defaults = to_builtins(found.spec), to_builtins(AgentSpec(name=found.spec.name))
+    for label, name in FIELDS:
+        if name == "agent_type" or values[name] != defaults[name]:
+            yield "", f"{BAR}{label}: {_in_json(values[name])}"
 
 
 def plain_lines(escalation: Escalation) -> list[str]:

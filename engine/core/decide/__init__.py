@@ -21,6 +21,7 @@ from engine.core.events import CommandApplied, CommandRefused, Event
 from engine.core.followups import FOLLOWUPS, FollowUp
 from engine.core.handlers import handlers_in
 from engine.core.queries.people.inverses import as_command, as_json, inverse_of
+from engine.core.queries.people.offers import DISCOVER
 from engine.core.queries.work.excerpts import args_of
 from engine.core.records.records import copy_with
 from engine.core.signals import SIGNALS, Signal
@@ -39,7 +40,7 @@ ON_MESSAGE = handlers_in(map(vars, _FILES), (*SIGNALS, *FOLLOWUPS), DecisionCont
 # Registered here, because these modules import `escalations`, which cannot import them in turn.
 escalations.ON_ANSWER["failure"] = failing.on_failure_answered
 escalations.ON_ANSWER["doubt"] = escalations.on_doubt_answered
-escalations.ON_ANSWER["discover"] = discovering.on_discovery_answered
+escalations.ON_ANSWER[DISCOVER] = discovering.on_discovery_answered
 escalations.ON_ANSWER["drain"] = swapping.on_drain_answered
 escalations.ON_ANSWER["budget"] = enforcement.on_budget_answered
 escalations.ON_ANSWER[NOBODY] = unserved.on_nobody_answered

@@ -139,6 +139,12 @@ class Discovery:
     """Ids among these of specs that were added, or offered to a person."""
     modes: list[AgentDiscoveryMode]
     """Where was searched."""
+    run_id: str = ""
+    """The run of the task."""
+    faults: list[str] = field(default_factory=list)
+    """Why a place could not be searched, one line each."""
+    at_ms: int = 0
+    """When it ended, UTC milliseconds."""
 
 
 @entity

@@ -137,7 +137,15 @@ def _discovered(state: State, event: events.Discovered) -> None:
     charge(state, group, None, event.usage, model=event.model)
     supervisor = state.supervisors.get(event.supervisor_id)
     if supervisor is not None:
-        discovery = Discovery(task_id=group.id, matches=event.matches, chosen=event.chosen, modes=event.modes)
+        discovery = Discovery(
+            task_id=group.id,
+            run_id=group.run_id,
+            matches=event.matches,
+            chosen=event.chosen,
+            modes=event.modes,
+            faults=event.faults,
+            at_ms=event.at_ms,
+        )
         supervisor.discoveries = [*supervisor.discoveries, discovery][-MAX_DISCOVERIES:]
 
 

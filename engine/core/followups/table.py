@@ -7,6 +7,7 @@ from engine.core.events import EVENTS, Event
 from engine.core.followups import FollowUp
 from engine.core.handlers import handlers_in
 from engine.core.queries.money.budget import is_empty, is_limited, limits_of, paying_subjects
+from engine.core.queries.people.offers import DISCOVER
 from engine.core.queries.team.tree import agents_of, inherited_option, subtree_of
 from engine.core.scheduler import Schedule
 from engine.core.state import Agent, State, Task, TaskStatus
@@ -410,7 +411,7 @@ def _doubt_settled(state: State, event: events.DoubtSettled) -> list[FollowUp]:
 def _escalation_answered(state: State, event: events.EscalationAnswered) -> list[FollowUp]:
     follow_ups: list[FollowUp] = [followups.ActOnAnswer(event=event)]
     # After the agents have joined that a person let in.
-    return [*follow_ups, followups.StartUnblocked(task_id=event.subject)] if event.kind == "discover" else follow_ups
+    return [*follow_ups, followups.StartUnblocked(task_id=event.subject)] if event.kind == DISCOVER else follow_ups
 
 
 _FOLLOWUPS = handlers_in([globals()], EVENTS, result_hint=list[FollowUp])

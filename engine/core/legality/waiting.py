@@ -7,6 +7,7 @@ from engine.core.decide.engine import ON_TIMER
 from engine.core.decide.people.escalations import ON_ANSWER
 from engine.core.fold.queues import is_held, is_ready
 from engine.core.queries.money.budget import AMOUNTS, Subject, subject_with
+from engine.core.queries.people.offers import DISCOVER
 from engine.core.state import NOBODY, OF_ATTEMPTS, Agent, Escalation, Run, State, Supervisor, Task, TaskStatus, Timer
 
 _OF_AGENTS = frozenset({TaskStatus.RETRYING, TaskStatus.PREEMPTED, TaskStatus.IN_DOUBT})
@@ -135,7 +136,7 @@ def _waits_for(state: State, question: Escalation) -> bool:
     if question.kind == "budget":
         subject = subject_with(state, question.subject)
         return subject is not None and subject.held
-    if question.kind == "discover":
+    if question.kind == DISCOVER:
         return task is not None and task.kind == "group" and not task.ended and task.search == "ended"
     if task is None or task.kind != "agent" or task.ended:
         return False

@@ -141,7 +141,9 @@ class WaitReasons:
             return Wait(reason="budget", words="its budget is spent, and a person is asked")
         if run.after:
             return Wait(reason="runs", words=f"waits for {_summarize_names(run.after, 'run')}", ids=tuple(run.after))
-        return self._why_blocked(task) if task.blockers else None
+        if task.blockers:
+            return self._why_blocked(task)
+        return Wait(reason="moment", words="looks for agents") if task.search == "begun" else None
 
     def _why_blocked(self, task: Task) -> Wait:
         before = (self._state.tasks[task_id] for task_id in task.after)

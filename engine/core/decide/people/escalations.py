@@ -17,7 +17,7 @@ from engine.core.errors import NotTrusted, Refused
 from engine.core.events import DoubtSettled, Escalated, EscalationAnswered, Event, TaskFailed, ToolFailed, ToolStarted
 from engine.core.followups import ActOnAnswer, AskDoubt
 from engine.core.queries.people.grants import argument_texts
-from engine.core.queries.people.offers import ADD, offered_in
+from engine.core.queries.people.offers import ADD, DISCOVER, offered_in
 from engine.core.queries.people.questions import REPLY, find_question, similar_questions, takes_text
 from engine.core.queries.team.tree import is_cancelled
 from engine.core.records.records import JsonValue, copy_with
@@ -41,7 +41,7 @@ def answer(state: State, command: Answer, ctx: DecisionContext) -> Decided:
     }
     if command.alike:
         questions |= {escalation.id: escalation for escalation in similar_questions(state, question)}
-    trusted = _trust_offered(state, _let_in(questions.values(), command), ctx)
+    trusted = _trust_offered(state, question, _let_in(questions.values(), command), ctx)
     events = [_answer_question(state, escalation, command) for escalation in questions.values()]
     more = f" and {len(questions) - MAX_NAMED_QUESTIONS:,} more" if len(questions) > MAX_NAMED_QUESTIONS else ""
     return Decided(
@@ -55,15 +55,17 @@ def _let_in(questions: Iterable[Escalation], command: Answer) -> list[FoundSpec]
     """Return the agents that an answer lets into the team."""
     if command.answer != ADD:
         return []
-    return [each for question in questions if question.kind == "discover" for each in offered_in(question.detail)]
+    return [each for question in questions if question.kind == DISCOVER for each in offered_in(question.detail)]
 
 
-def _trust_offered(state: State, offered: Iterable[FoundSpec], ctx: DecisionContext) -> list[Event]:
+def _trust_offered(
+    state: State, question: Escalation, offered: Iterable[FoundSpec], ctx: DecisionContext
+) -> list[Event]:
     """Return the event of new trust in agents that are let in, if any; raises NotTrusted with what to do."""
     try:
         return trust(state, [each.spec for each in offered], ctx)
     except NotTrusted as error:
-        hint = "look at them, allow them with 'quarterdeck trust DATABASE', then answer again"
+        hint = f"look at them, then allow them with: quarterdeck answer {question.id} {ADD} --trust"
         raise NotTrusted(error.references, hint) from error
 
 

@@ -14,9 +14,10 @@ from engine.core.decide.teams.scratch import Scratch
 from engine.core.decide.teams.team import add_agent
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import ask
+from engine.core.discovery.match import Match
 from engine.core.errors import Refused
 from engine.core.events import Discovered, EscalationAnswered, Event
-from engine.core.queries.people.offers import ADD, SKIP, offered_in
+from engine.core.queries.people.offers import ADD, DISCOVER, SKIP, offered_in
 from engine.core.queries.targets import id_target, member_name
 from engine.core.queries.team.code import references_of
 from engine.core.queries.team.discovery import describe_found, offer_of, registered_specs
@@ -62,7 +63,7 @@ def agents_found(state: State, signal: AgentsFound, ctx: DecisionContext) -> lis
     if not chosen:
         return [discovered]
     if not _joins_unasked(state, supervisor, chosen, ctx):
-        return [discovered, _question(state, group, supervisor, chosen, ctx)]
+        return [discovered, _question(state, group, supervisor, chosen, offer.matches, ctx)]
     return [discovered, *_addition(state, group, supervisor, chosen, ctx).events]
 
 
@@ -92,13 +93,26 @@ def _joins_unasked(state: State, supervisor: Supervisor, chosen: Sequence[FoundS
 
 
 def _question(
-    state: State, group: Task, supervisor: Supervisor, chosen: Sequence[FoundSpec], ctx: DecisionContext
+    state: State,
+    group: Task,
+    supervisor: Supervisor,
+    chosen: Sequence[FoundSpec],
+    matches: Sequence[Match],
+    ctx: DecisionContext,
 ) -> Event:
-    offered: JsonValue = [{**msgspec.to_builtins(each), "references": [*references_of(each.spec)]} for each in chosen]
+    by_place = {(match.source, match.id): msgspec.to_builtins(match) for match in matches}
+    offered: JsonValue = [
+        {
+            **msgspec.to_builtins(each),
+            "references": [*references_of(each.spec)],
+            "match": by_place.get((each.source.value, each.id)),
+        }
+        for each in chosen
+    ]
     return ask(
         state,
         ctx,
-        kind="discover",
+        kind=DISCOVER,
         subject=group.id,
         run_id=group.run_id,
         question=f"add {describe_found(chosen)} to {supervisor.name} for this request?",

@@ -1,25 +1,46 @@
 """Agents that a question of the kind `discover` offers."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import msgspec
 
 from engine.core.commands import Answer, Command
-from engine.core.queries.targets import id_in
+from engine.core.discovery.match import Match
+from engine.core.errors import Refused
+from engine.core.queries.people.questions import find_question, similar_questions
 from engine.core.queries.team.code import references_of
-from engine.core.records.records import JsonValue
+from engine.core.records.records import JsonValue, field_names
 from engine.core.signals import FoundSpec
-from engine.core.state import State
+from engine.core.state import Escalation, State
 
 ADD, SKIP = "add", "skip"
 """The answers."""
+DISCOVER = "discover"
+"""The kind of such a question."""
+
+
+class ScoredOffer(NamedTuple):
+    """An agent that a question offers."""
+
+    found: FoundSpec
+    match: Match | None
+    """How it matches the request; None in questions of older journals."""
 
 
 def offered_in(detail: Mapping[str, JsonValue]) -> list[FoundSpec]:
     """Return the agents that a question offers, from its detail."""
-    offers = detail.get("agents")
+    return [offer.found for offer in scored_offers(detail)]
+
+
+def scored_offers(detail: Mapping[str, JsonValue]) -> list[ScoredOffer]:
+    """Return the same with how each matches the request."""
+    offers, known = detail.get("agents"), field_names(FoundSpec)
     return [
-        msgspec.convert({name: value for name, value in offer.items() if name != "references"}, FoundSpec)
+        ScoredOffer(
+            msgspec.convert({name: value for name, value in offer.items() if name in known}, FoundSpec),
+            msgspec.convert(offer["match"], Match) if isinstance(offer.get("match"), dict) else None,
+        )
         for offer in (offers if isinstance(offers, list) else [])
         if isinstance(offer, dict)
     ]
@@ -29,6 +50,15 @@ def references_offered(state: State, command: Command) -> list[str]:
     """Return the references that a command lets in: those of agents that it answers to add."""
     if not isinstance(command, Answer) or command.answer != ADD:
         return []
-    questions = (state.escalations.get(id_in(target)) for target in (command.escalation, *command.also))
-    offered = [each for question in questions if question is not None for each in offered_in(question.detail)]
+    offered = [each for question in _answered(state, command) for each in offered_in(question.detail)]
     return list(dict.fromkeys(reference for each in offered for reference in references_of(each.spec)))
+
+
+def _answered(state: State, command: Answer) -> list[Escalation]:
+    """Return the questions of this kind that a command answers; none where it will be refused."""
+    try:
+        questions = [find_question(state, target) for target in (command.escalation, *command.also)]
+    except Refused:
+        return []
+    questions += similar_questions(state, questions[0]) if command.alike else []
+    return [question for question in questions if question.kind == DISCOVER]

@@ -112,19 +112,24 @@ def near_misses(supervisor: Supervisor, group_id: str) -> list[str]:
 
 def describe_search(config: DiscoveryConfig) -> str:
     """Return where agents are searched, in words, for a preview: `would search the catalogue`."""
-    places = [_PLACES[mode] for mode in _PLACES if config.uses(mode)]
-    if not config.searches or not places:
+    if not config.searches:
         return ""
-    return f"would search {' and '.join([', '.join(places[:-1]), places[-1]] if len(places) > 1 else places)}"
+    outside = (mode for mode in PLACES if mode not in (AgentDiscoveryMode.REGISTRY, AgentDiscoveryMode.DYNAMIC))
+    places = [PLACES[mode] for mode in outside if config.uses(mode)]
+    found = f"search {' and '.join([', '.join(places[:-1]), places[-1]] if len(places) > 1 else places)}"
+    made = "make an agent" if config.uses(AgentDiscoveryMode.DYNAMIC) else ""
+    return f"would {', or '.join(part for part in (found if places else '', made) if part)}"
 
 
-_PLACES = {
+PLACES = {
+    AgentDiscoveryMode.REGISTRY: "the registry",
     AgentDiscoveryMode.CATALOGUE: "the catalogue",
     AgentDiscoveryMode.COMPONENT: "the installed packages",
     AgentDiscoveryMode.MCP: "the tool servers",
     AgentDiscoveryMode.RAG: "the documents",
-    AgentDiscoveryMode.DYNAMIC: "nothing and make an agent",
+    AgentDiscoveryMode.DYNAMIC: "what is made for the need",
 }
+"""Where agents are found, in words."""
 
 
 def describe_found(found: Sequence[FoundSpec]) -> str:
