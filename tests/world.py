@@ -18,6 +18,7 @@ from engine.core.effects import (
     AnswerCall,
     CheckOutputs,
     Effect,
+    FindAgents,
     JoinResults,
     ReadText,
     StartAttempt,
@@ -27,15 +28,18 @@ from engine.core.effects import (
 from engine.core.encoding.codec import decode_state, encode_state
 from engine.core.errors import BadValue
 from engine.core.events import Event
-from engine.core.queries.team.code import references_in_command
+from engine.core.queries.people.offers import references_offered
+from engine.core.queries.team.code import references_in_command, references_of
 from engine.core.records.values import Usage
 from engine.core.signals import (
+    AgentsFound,
     AttemptErred,
     AttemptStopped,
     AttemptSucceeded,
     DelegationAsked,
     EngineBegan,
     EngineEnds,
+    FoundSpec,
     PlannedItem,
     Signal,
     SlotAsked,
@@ -77,6 +81,8 @@ class World:
         """Calls whose answers each attempt waits for."""
         self.timers: dict[str, int] = {}
         self.reads: list[str] = []
+        self.searches: dict[str, FindAgents] = {}
+        """Searches for agents outside the team, by their groups."""
         self.effects: list[Effect] = []
         self.starts: list[StartAttempt] = []
         """Every attempt that was ever started."""
@@ -102,7 +108,8 @@ class World:
 
     def _granted(self, command: Command) -> dict[str, str]:
         try:
-            named = references_in_command(rebuild_checked(command, command.type))
+            checked = rebuild_checked(command, command.type)
+            named = [*references_in_command(checked), *references_offered(self.state, checked)]
         except BadValue:
             return {}
         return {one: self.code.get(one, "") for one in named if one not in self.untrusted}
@@ -124,6 +131,8 @@ class World:
             self.timers[effect.timer_id] = effect.due_ms
         elif isinstance(effect, ReadText):
             self.reads.append(effect.task_id)
+        elif isinstance(effect, FindAgents):
+            self.searches[effect.task_id] = effect
 
     def succeed(self, key: tuple[str, int], output: Any = "done", *, took_ms: int = 3, **said: Any) -> list[Event]:
         """End an attempt well, which worked all the time; `usage` says what it has spent instead."""
@@ -203,12 +212,21 @@ class World:
         self.reads.remove(task_id)
         return self.say(TextRead(task_id=task_id, text="parse it"))
 
+    def search(self, task_id: str, *found: FoundSpec, text: str | None = None, **said: Any) -> list[Event]:
+        """End a search, as the shell would; by default nobody is found."""
+        request = self.searches.pop(task_id).input
+        text = (request if isinstance(request, str) else "parse it") if text is None else text
+        references = [reference for each in found for reference in references_of(each.spec)]
+        said.setdefault("granted", {one: "" for one in references if one not in self.untrusted})
+        return self.say(AgentsFound(task_id=task_id, text=text, found=list(found), **said))
+
     def crash(self, *, pid: int = 1, token: int = 2, version: str = "test") -> list[Event]:
         """Lose the engine with everything at work, and start another from the journal's state."""
         self.state = decode_state(encode_state(self.state))
         for kept in (self.started, self.joins, self.checks, self.stopping, self.asked, self.timers):
             kept.clear()
         self.reads.clear()
+        self.searches.clear()
         return self.say(EngineBegan(pid=pid, token=token, version=version, processes=PROCESSES))
 
     def restart(self) -> list[Event]:
@@ -249,6 +267,8 @@ class World:
             self.find(next(iter(self.checks)))
         elif self.reads:
             self.read(self.reads[0])
+        elif self.searches:
+            self.search(next(iter(self.searches)))
         elif able:
             self.succeed(able[0])
         elif any(self.rest(key) for key in [*self.started] if self.waits(key)):

@@ -11,7 +11,6 @@ from engine.core.records.records import JsonValue
 from engine.core.records.values import as_text
 from engine.core.signals import Signal
 from engine.errors import Unusable
-from engine.finding.agent_search import AgentSearch
 from engine.host.attempts import Attempts
 from engine.host.built_in.guards import CheckedOutput, verdict_of
 from engine.host.built_in.joins import Result, join
@@ -29,7 +28,7 @@ class Performer:
 
     Args:
         orders: Pending commands, whose outcomes are acknowledged.
-        search: Looks for agents outside the team.
+        find_agents: Looks for agents outside the team.
         on_stop: Ends the loop with a reason.
     """
 
@@ -40,12 +39,12 @@ class Performer:
         runtimes: RuntimePool,
         attempts: Attempts,
         orders: PendingCommands,
-        search: AgentSearch,
+        find_agents: Callable[[effects.FindAgents], Awaitable[signals.AgentsFound]],
         on_stop: Callable[[str], None],
     ) -> None:
         self._services = services
         self._runtimes = runtimes
-        self._search = search
+        self._find = find_agents
         self._timers: dict[str, Callable[[], None]] = {}
         self._unchecked: deque[effects.CheckAgent] = deque()
         """Agents whose code has to be checked."""
@@ -177,7 +176,7 @@ class Performer:
         self._services.spawn(self._run, self._report_found, (effect,))
 
     async def _report_found(self, effect: effects.FindAgents) -> None:
-        self._services.signal(await self._search.find(effect))
+        self._services.signal(await self._find(effect))
 
     def _begin(self, function: Callable[..., Any], *args: object) -> None:
         """Start a task; the virtual clock does not advance until it has reported."""

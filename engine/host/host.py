@@ -14,9 +14,10 @@ from anyio.abc import TaskGroup, TaskStatus
 from engine.archive.importing import Imports
 from engine.catalogue import Catalogue
 from engine.core.commands import Command, ImportState, Order
+from engine.core.effects import FindAgents
 from engine.core.errors import BadValue
 from engine.core.events import Event
-from engine.core.signals import EngineBegan, EngineEnds, Signal
+from engine.core.signals import AgentsFound, EngineBegan, EngineEnds, Signal
 from engine.core.specs.options import GRACE_S
 from engine.core.state import RunSummary, State
 from engine.core.validation.records import rebuild_checked
@@ -127,7 +128,6 @@ class Host:
         self._pid = pid if pid is not None else os.getpid()
         self._snapshot_events = snapshot_events
         self._limit = processes or spare_cores()
-        self._catalogue = catalogue
         installed_strategies()
         self._bound = dict(bound or {})
         texts = Texts(store.journal.body)
@@ -154,6 +154,7 @@ class Host:
             state=lambda: self.state,
             is_program=is_program,
         )
+        self._search = AgentSearch(self, self._trusting, self.programs, catalogue=catalogue)
         self._connect(runtimes if runtimes is not None else built_in(), folder, grace_s=grace_s)
         self._importing: set[str] = set()
         self._run_slots: dict[str, list[Pending[RunSummary]]] = {}
@@ -184,7 +185,7 @@ class Host:
             runtimes=self._runtimes,
             attempts=self._attempts,
             orders=self._orders,
-            search=AgentSearch(self, self._trusting, self.programs, catalogue=self._catalogue),
+            find_agents=self._find_agents,
             on_stop=self._end,
         )
         loop = self._loop
@@ -490,6 +491,9 @@ class Host:
     async def _import(self, order: Order, command: ImportState) -> None:
         await self._imports.import_archive(order, command)
         self._importing.discard(order.id)
+
+    async def _find_agents(self, effect: FindAgents) -> AgentsFound:
+        return await self._search.find(effect)
 
     async def _signal_and_wait(self, signal: Signal) -> None:
         done_event = anyio.Event()

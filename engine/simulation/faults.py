@@ -98,6 +98,7 @@ def _import(world: World, draw: Random) -> str:
     if len(world.state.agents) > MAX_AGENTS or not world.state.supervisors:
         return "nothing is imported"
     state, texts = world.export()
+    world.ledger.discovery.allowed.update(references_in(state))
     ready = StateReady(
         order_id=f"import{draw.randrange(10**9)}",
         sender="simulated",

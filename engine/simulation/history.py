@@ -13,7 +13,6 @@ import anyio
 from anyio.abc import TaskGroup
 from typing_extensions import override
 
-from engine.catalogue import Catalogue
 from engine.core.commands import Answer, Command, Resume
 from engine.core.encoding.codec import encode_command
 from engine.core.events import EngineStopped
@@ -29,6 +28,7 @@ from engine.simulation.laws import LAWS, SAMPLE, When
 from engine.simulation.model_agents import to_model_agent
 from engine.simulation.operators import choose_command
 from engine.simulation.plan import HOUR_MS, Decision, HistoryResult, Plan, describe_command
+from engine.simulation.searching import SimulatedTrust
 from engine.simulation.teams import load_command, map_specs
 from engine.simulation.world import START_MS, ObservedHost, World
 from store import CommandRow, Deposed
@@ -153,7 +153,7 @@ class SimulatedHistory(World):
             batch_ms=math.inf,
             snapshot_events=SNAPSHOT_EVENTS,
             processes=PROCESSES,
-            catalogue=Catalogue(None),
+            allowed=SimulatedTrust(self),
         )
         has_begun, has_ended = anyio.Event(), anyio.Event()
         async with anyio.create_task_group() as group:

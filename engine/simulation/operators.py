@@ -13,6 +13,7 @@ from engine.core.commands import COMMAND_KINDS, Command, Order
 from engine.core.decide import decide
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.events import CommandRefused
+from engine.core.queries.people.offers import references_offered
 from engine.core.queries.targets import id_target
 from engine.core.records.records import copy_with, field_names
 from engine.core.specs.limits import Limits
@@ -79,7 +80,9 @@ def is_accepted(command: Command, state: State) -> bool:
     if isinstance(command, commands.HandOver | commands.ImportState):
         return True
     try:
-        events = decide(state, Order(id="looked", command=command), DecisionContext(now_ms=state.at_ms, jitter=0.5))
+        # As if the user trusted whom an answer lets in, which the shell looks up.
+        order = Order(id="looked", command=command, granted=dict.fromkeys(references_offered(state, command), ""))
+        events = decide(state, order, DecisionContext(now_ms=state.at_ms, jitter=0.5))
     except Exception:  # the engine runs into it too, where a law notices
         return True
     return not isinstance(events[-1], CommandRefused)

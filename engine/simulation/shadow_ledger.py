@@ -21,6 +21,7 @@ from engine.reading.texts import walk
 from engine.simulation.ledger import ENDS, Ledger
 from engine.simulation.ledger.agents import MemoryLedger, ModelLedger, TrackRecordLedger
 from engine.simulation.ledger.attempts import WorkLedger
+from engine.simulation.ledger.discovery import DiscoveryLedger
 from engine.simulation.ledger.failures import FailureLedger
 from engine.simulation.ledger.spending import SpendingLedger
 from engine.simulation.ledger.team import TeamLedger
@@ -58,6 +59,7 @@ class ShadowLedger(Ledger):
         self.memory = MemoryLedger(self.text)
         self.models = ModelLedger()
         self.times = TimeLedger()
+        self.discovery = DiscoveryLedger()
         self.minted: Counter[str] = Counter()
         """The last number of an id, by letter."""
         self.joins: dict[tuple[str, int], ExpectedJoin] = {}
@@ -112,13 +114,16 @@ class ShadowLedger(Ledger):
         self.team.take(event)
         self.memory.take(event)
         self.models.take(event)
+        self.discovery.take(event)
         self.turns.follow(event, self.work)
         self.failures.follow(event, self.work)
         if isinstance(event, AttemptStarted | AttemptMigrated):
             self._note_begin(event)
         fold(self.state, (event,))
         if isinstance(event, StateImported):
-            for ledger in (self.team, self.work, self.spending, self.track_record, self.failures, self.memory):
+            for ledger in (
+                self.team, self.work, self.spending, self.track_record, self.failures, self.memory, self.discovery
+            ):  # fmt: skip
                 ledger.adopt(self.state)
             self.times.adopt(self.state)
             self.minted |= Counter(self.state.minted)

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from engine.core.commands import LoadTeam, SupervisorSpec
 from engine.core.records.records import JsonValue, copy_with, field_names
+from engine.core.specs.discovery import AgentDiscoveryMode, DiscoveryConfig
 from engine.core.specs.failure_policies import Escalate, Fail, Failover, FailurePolicy, Retry, Skip
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import Optimize, SupervisorOptions
@@ -24,6 +25,7 @@ from engine.simulation.drawing import (
     field_value,
     hints_of,
 )
+from engine.simulation.models import FIRST
 
 T = TypeVar("T")
 
@@ -142,6 +144,25 @@ def draw_options(draw: Random, mode: str, members: Sequence[str], agents: Sequen
         restart=_draw_sometimes(Restart, draw) or options.restart,
         circuit=_draw_sometimes(Circuit, draw) or options.circuit,
         optimize=_draw_sometimes(Optimize, draw) or options.optimize,
+        discovery=_draw_discovery(Random(f"{mode} {members}"), agents),
+    )
+
+
+def _draw_discovery(draw: Random, agents: Sequence[str] = ()) -> DiscoveryConfig | None:
+    """Return where a supervisor looks for agents, if not in its team alone."""
+    if draw.random() < 0.3:
+        return None
+    model = draw.choice([None, None, FIRST])
+    return DiscoveryConfig(
+        modes=tuple(draw.sample([*AgentDiscoveryMode], draw.choice([1, 2, 3]))),
+        max_matches=draw.choice([1, 5, 5, 10]),
+        min_score=draw.choice([0.05, 0.35, 0.9]),
+        max_new=draw.choice([0, 1, 1, 3, 3]),
+        evict=draw.random() < 0.5,
+        approve=draw.choice(["ask", "granted", "granted"]),
+        template=None if model is not None and draw.random() < 0.5 else draw.choice([*agents, *NAMES[:2]]),
+        model=model,
+        documents=("agents/*.md",),
     )
 
 
@@ -193,6 +214,7 @@ def draw_team(draw: Random, name: str = "chief", *, depth: int = 1, room: list[i
 
 
 DRAW_BY_TYPE[AgentSpec] = draw_spec
+DRAW_BY_TYPE[DiscoveryConfig] = _draw_discovery
 DRAW_BY_TYPE[SupervisorSpec] = lambda draw: draw_team(
     draw, draw.choice(["chief", "north", "south", "deep"]), depth=3, room=[3]
 )

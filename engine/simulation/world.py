@@ -28,6 +28,7 @@ from engine.simulation.model_watch import ModelWatch
 from engine.simulation.models import SimulatedModels
 from engine.simulation.operators import draw_command
 from engine.simulation.plan import Plan, StoryLine, Violation
+from engine.simulation.searching import NoThreads, SimulatedSearch
 from engine.simulation.shadow_ledger import ShadowLedger
 from store import CommandRow
 from store.layout.opening import Store
@@ -293,6 +294,8 @@ class ObservedHost(Host):
         super().__init__(store, **settings)
         self._world = world
         self.models = SimulatedModels(world.models, world.plan.seed)
+        self.threads = NoThreads()
+        self._search = SimulatedSearch(self, self._trusting, self.programs, world)
 
     @override
     def signal(self, signal: Signal, on_written: OnWritten | None = None) -> None:

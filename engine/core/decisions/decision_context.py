@@ -1,6 +1,6 @@
 """The inputs of a decision besides the state: time, one random draw, trusted references, facts about finished runs."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from msgspec import field
 
@@ -29,3 +29,5 @@ class DecisionContext:
     """The run whose agent sent the order; None if a person or program did."""
     origin: Origin | None = None
     """Where the engine found the spec of the order, if that is an entry of the catalogue."""
+    replaceable: Collection[str] | None = None
+    """Agents that may make room for one that is added; None is all."""

@@ -31,6 +31,9 @@ def _engine_started(state: State, event: events.EngineStarted) -> None:
             refresh_agent(state, agent)
     for queue in state.queues.values():
         queue.pace = 0
+    for task in state.tasks.values():
+        if task.search == "begun":  # it has ended with its engine; planning the graph starts it again
+            task.search = None
 
 
 def _engine_stopped(state: State, event: events.EngineStopped) -> None:

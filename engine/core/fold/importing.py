@@ -134,6 +134,7 @@ def _activate(state: State, imported: State, *, paused: bool) -> None:
             count_suspended(state, task, task.created_ms)
         if task.kind == "group" and not task.ended:
             task.begun_ms = task.created_ms  # measured by another clock, so it must not count as overhead
+            task.search = None if task.search == "begun" else task.search
         if task.kind == "agent" and is_ready(task):
             enqueue(state, task)
     mark_stale(state)

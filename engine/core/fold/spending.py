@@ -38,8 +38,8 @@ def spend(
 ) -> None:
     """Add tokens and money to the row of the model or tool, and to the figures of the last minutes."""
     count_usage(state, task, agent, usage, model=model)
-    if task is not None and agent is not None:
-        _spend_in_run(state.runs[task.run_id], agent.id, usage)
+    if task is not None:
+        _spend_in_run(state.runs[task.run_id], OTHER if agent is None else agent.id, usage)
     key = model or tool
     if key is None or agent is None:
         return  # the agent's own usage has it

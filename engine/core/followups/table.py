@@ -6,9 +6,9 @@ from engine.core import events, followups
 from engine.core.events import EVENTS, Event
 from engine.core.followups import FollowUp
 from engine.core.handlers import handlers_in
-from engine.core.queries.money.budget import is_empty, is_limited, limits_of, paying_subjects
+from engine.core.queries.money.budget import Subject, is_empty, is_limited, limits_of, paying_subjects
 from engine.core.queries.people.offers import DISCOVER
-from engine.core.queries.team.tree import agents_of, inherited_option, subtree_of
+from engine.core.queries.team.tree import agents_of, inherited_option, lineage_of, subtree_of
 from engine.core.scheduler import Schedule
 from engine.core.state import Agent, State, Task, TaskStatus
 
@@ -57,7 +57,6 @@ _SPENDING_EVENTS = frozenset(
         events.AttemptSetAside,
         events.AttemptMigrated,
         events.ThreadReturned,
-        events.Discovered,
     }
 )
 """Events with which an attempt begins to spend, or reports usage."""
@@ -66,14 +65,12 @@ _SPENDING_EVENTS = frozenset(
 def _budget_checks(state: State, event: Any) -> list[FollowUp]:
     """Check the budgets of all levels that pay for an attempt."""
     # Most steps report no usage; walking up the levels for them would cost more than the fold of the event.
-    reports = (
-        events.StepRecorded, events.ModelFailed, events.StepStopped, events.ThreadReturned, events.Discovered
-    )  # fmt: skip
+    reports = (events.StepRecorded, events.ModelFailed, events.StepStopped, events.ThreadReturned)
     if type(event) in reports and is_empty(event.usage):
         return []
     # A thread may return after its run has finished: then only the agent and its supervisors pay.
     task, run = state.tasks.get(event.task_id or ""), state.runs.get(event.run_id or "")
-    agent = None if type(event) is events.Discovered else state.agents.get(event.agent_id or "")
+    agent = state.agents.get(event.agent_id or "")
     if not is_limited(state, task, run, agent):
         return []
     # Such an attempt is between steps: with a spent budget it stops at the next one, unless it returns before.
@@ -138,7 +135,14 @@ def _run_submitted(state: State, event: events.RunSubmitted) -> list[FollowUp]:
 
 def _discovered(state: State, event: events.Discovered) -> list[FollowUp]:
     """Plan the graph, unless a person is asked first: the question is part of the same decision."""
-    return [followups.StartUnblocked(task_id=event.task_id)]
+    follow_ups: list[FollowUp] = [followups.StartUnblocked(task_id=event.task_id)]
+    group = state.tasks[event.task_id]
+    supervisor = state.supervisors.get(group.supervisor_id)
+    if not state.limited or is_empty(event.usage) or supervisor is None:
+        return follow_ups
+    payers: list[Subject] = [*paying_subjects(state, group, state.runs[event.run_id], None)]
+    payers += lineage_of(state, supervisor)
+    return [*(followups.CheckBudget(subject=payer.id) for payer in payers if limits_of(state, payer)), *follow_ups]
 
 
 def _group_planned(state: State, event: events.GroupPlanned) -> list[FollowUp]:

@@ -8,6 +8,7 @@ reports. `@law` determines when it is checked, and with which arguments (`regist
 from engine.simulation.laws import (  # noqa: F401 — they register themselves
     agents,
     commands,
+    discovery,
     engine,
     failures,
     order,

@@ -9,7 +9,7 @@ from engine.core.state import TaskStatus
 from engine.simulation.laws.failures import is_available
 from engine.simulation.laws.registry import When, law
 from engine.simulation.laws.spending import has_budget_left
-from engine.simulation.ledger.team import AgentEntry
+from engine.simulation.ledger.team import AgentEntry, TeamLedger
 from engine.simulation.ledger.work import Job
 from engine.simulation.shadow_ledger import ShadowLedger
 
@@ -26,7 +26,9 @@ def a_graph_is_for_those_who_take_part(ledger: ShadowLedger, event: events.Group
         return None
     members = [member for member in map(team.member, team.supervisors[supervisor.id].members) if not member.is_leaving]
     takes_part = supervisor.participants
-    participant_ids = [member.id for member in members if takes_part is None or member.name in takes_part]
+    participant_ids = [
+        member.id for member in members if takes_part is None or member.name in takes_part or _is_found(team, member.id)
+    ]
     aggregator_ids = [member.id for member in members if member.name == supervisor.aggregator]
     default_ids = [member.id for member in members if member.name == supervisor.default_agent]
     worker_ids = [node.worker_id for node in event.nodes if node.worker_id is not None]
@@ -48,6 +50,11 @@ def a_graph_is_for_those_who_take_part(ledger: ShadowLedger, event: events.Group
     ]
     is_whole = not (supervisor.auto_discover or supervisor.options.strategies)
     return f"the graph {group.id} is not for {missing_ids}, who take part" if missing_ids and is_whole else None
+
+
+def _is_found(team: TeamLedger, member_id: str) -> bool:
+    agent = team.agents.get(member_id)
+    return agent is not None and agent.origin is not None and agent.origin.kind == "discovery"
 
 
 def _discover_members(

@@ -140,6 +140,9 @@ def the_idlest_makes_room(ledger: ShadowLedger, event: events.AgentRemoved) -> s
     named = (supervisor.aggregator, supervisor.default_agent, supervisor.options.lead, *(supervisor.participants or ()))
     if agent.name in named:
         return f"{agent.id} makes room, and {supervisor.id} names {agent.name}"
+    newcomer = newcomer_after(ledger, event)
+    if newcomer is not None and newcomer.origin is not None and newcomer.origin.kind == "discovery":
+        return None  # not every agent may make room for one that is found
     since_ms = ledger.turns.idle_ms.get(agent.id, 0)
     needed_queues = {job.queue for job in ledger.work.jobs.values() if job.outcome is None}
     for other in ledger.team.agents.values():
@@ -153,6 +156,12 @@ def the_idlest_makes_room(ledger: ShadowLedger, event: events.AgentRemoved) -> s
         if ledger.turns.idle_ms.get(other.id, since_ms) < since_ms:
             return f"{agent.id}, idle since {since_ms}, makes room; {other.id} was idle before"
     return None
+
+
+def newcomer_after(ledger: ShadowLedger, event: events.AgentRemoved) -> events.AgentAdded | None:
+    """Return the next agent that is added in the same write."""
+    place = next(place for place, each in enumerate(ledger.batch) if each is event)
+    return next((each for each in ledger.batch[place:] if isinstance(each, events.AgentAdded)), None)
 
 
 @law(events.SupervisorRemoved)

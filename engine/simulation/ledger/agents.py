@@ -64,7 +64,7 @@ class TrackRecordLedger:
     def take(self, event: Any, work: JobLedger) -> None:
         """Apply an event; the work ledger has not applied it yet."""
         usage = getattr(event, "usage", None)
-        if usage is None or event.agent_id is None:
+        if usage is None or getattr(event, "agent_id", None) is None:
             return
         job = work.jobs.get(event.task_id or "")
         key = event.agent_id, "" if job is None else work.runs[job.run_id].category or ""

@@ -53,7 +53,7 @@ class SpendingLedger:
                 self.usage[payer] = self.usage_of(payer).plus(usage)
             row = _row_key(event)
             self.rows[row] = self.rows.get(row, NO_USAGE).plus(usage)
-            if event.agent_id is not None and event.task_id:
+            if event.task_id and getattr(event, "agent_id", None) is not None:
                 self.paid.append((event.task_id, event.agent_id))
         if isinstance(event, events.AttemptStarted) and event.agent_id is not None:
             self.begun.update(payers(event, team, work))
@@ -103,6 +103,8 @@ class SpendingLedger:
 
 def _row_key(event: Any) -> RowKey:
     usage = event.usage
+    if isinstance(event, events.Discovered):
+        return None, None, None
     if (usage.tokens_in, usage.tokens_out, usage.cost_usd) == (None, None, None):
         return event.agent_id, None, None
     if isinstance(event, events.ModelFailed):
@@ -125,7 +127,7 @@ def payers(event: Any, team: TeamLedger, work: JobLedger) -> Iterator[str]:
         yield job.run_id
         yield from (ancestor.id for ancestor in work.lineage(job))
         supervisor_id = job.supervisor_id
-    if event.agent_id is not None:
+    if getattr(event, "agent_id", None) is not None:
         yield event.agent_id
         supervisor_id = team.agents[event.agent_id].supervisor_id
     yield from (supervisor.id for supervisor in team.lineage(supervisor_id))

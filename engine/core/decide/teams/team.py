@@ -5,7 +5,7 @@ instance has taken what it can.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from engine.core import commands
 from engine.core.decide.people.trust import trust
@@ -48,7 +48,7 @@ from engine.core.state import Agent, Origin, Run, State, Supervisor, Timer
 
 MAX_AGENTS_ADDED_PER_RUN = 10
 """Limit on agents that the agents of one run may add to the team."""
-_RESERVED_NAME = re.compile(r"[a-z]\d+|else|end", re.IGNORECASE)
+RESERVED_NAME = re.compile(r"[a-z]\d+|else|end", re.IGNORECASE)
 """Names that look like ids, and words of conditions and graphs."""
 
 
@@ -79,11 +79,11 @@ def _add(state: State, ctx: DecisionContext, command: commands.AddAgent) -> Deci
     spec = requested_spec(state, command.spec, command.registered)
     name, why_not = command.name or spec.name, why_no_models(state, supervisor.id, spec)
     refuse_unless(not why_not, why_not)
-    if ctx.run_id is not None:
+    is_found = origin is not None and origin.kind == "discovery"
+    if ctx.run_id is not None and not is_found:
         _check_addition(state, ctx.run_id, name)
     events = _trust_added(state, ctx, spec, origin)
-    found_alone = origin is not None and origin.kind == "discovery"
-    evicted_agent = find_evictable(state, supervisor, evict=command.evict, found_alone=found_alone)
+    evicted_agent = find_evictable(state, supervisor, evict=command.evict, among=ctx.replaceable)
     if evicted_agent is None or evicted_agent.name != name:
         check_name_free(state, supervisor, name)
     if evicted_agent is not None:
@@ -138,7 +138,7 @@ def _check_addition(state: State, run_id: str, name: str) -> None:
         not is_full, f"this request has made {MAX_AGENTS_ADDED_PER_RUN} agents, which is the most that it may"
     )
     refuse_unless(
-        _RESERVED_NAME.fullmatch(name) is None,
+        RESERVED_NAME.fullmatch(name) is None,
         f"an agent made by an agent cannot be named {name!r}, which is an id or a word of conditions; give another",
     )
 
@@ -250,12 +250,14 @@ def refuse_unless(condition: bool, reason: str) -> None:
         raise Refused(reason)
 
 
-def find_evictable(state: State, supervisor: Supervisor, *, evict: bool, found_alone: bool = False) -> Agent | None:
+def find_evictable(
+    state: State, supervisor: Supervisor, *, evict: bool, among: Collection[str] | None = None
+) -> Agent | None:
     """Return the agent to evict for another, None while there is room; raises Refused if none may be evicted.
 
     Args:
         evict: Whether one may be evicted at all.
-        found_alone: Only one that joined because it was found for a request.
+        among: Ids of those that may be evicted; None is all.
     """
     living = [state.agents[member_id] for member_id in supervisor.members if member_id in state.agents]
     if len(living) < supervisor.max_agents:
@@ -267,7 +269,7 @@ def find_evictable(state: State, supervisor: Supervisor, *, evict: bool, found_a
     idle = [
         agent
         for agent in living
-        if _is_evictable(state, supervisor, agent, busy_queues) and (agent.is_found or not found_alone)
+        if _is_evictable(state, supervisor, agent, busy_queues) and (among is None or agent.id in among)
     ]
     if not idle:
         raise Refused(f"{full}, and none of them is idle; remove one, or wait")

@@ -4,14 +4,14 @@ A search is begun by `graphs.plan_group` and ends with `Discovered`. Nothing tha
 joins unasked only where the supervisor allows it and every reference is trusted here already.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from engine.core import commands
 from engine.core.decide.teams.scratch import Scratch
-from engine.core.decide.teams.team import add_agent
+from engine.core.decide.teams.team import RESERVED_NAME, add_agent
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import ask
 from engine.core.discovery.match import Match
@@ -20,19 +20,21 @@ from engine.core.events import Discovered, EscalationAnswered, Event
 from engine.core.queries.people.offers import ADD, DISCOVER, SKIP, offered_in
 from engine.core.queries.targets import id_target, member_name
 from engine.core.queries.team.code import references_of
-from engine.core.queries.team.discovery import describe_found, offer_of, registered_specs
+from engine.core.queries.team.discovery import describe_found, matches_in_team, offer_of, registered_specs
 from engine.core.records.records import JsonValue, copy_with
 from engine.core.signals import AgentsFound, FoundSpec
 from engine.core.specs.discovery import AgentDiscoveryMode
 from engine.core.state import Origin, State, Supervisor, Task, TaskStatus
+from engine.core.strategies.settings import strings
 
 MAX_SHOWN_MATCHES = 10
 
 
 class _Addition(NamedTuple):
     events: list[Event]
-    refusals: dict[str, str]
-    """Why an agent cannot be added, by the id of what was found."""
+    added: list[FoundSpec]
+    refusals: list[str]
+    """Why others cannot be added, one line each."""
 
 
 def agents_found(state: State, signal: AgentsFound, ctx: DecisionContext) -> list[Event]:
@@ -44,11 +46,13 @@ def agents_found(state: State, signal: AgentsFound, ctx: DecisionContext) -> lis
     if supervisor is None:
         return []
     found = [*registered_specs(state, supervisor.discovery), *signal.found]
-    offer = offer_of(state, supervisor, signal.text, found, room=_room(state, supervisor, group))
+    needed = [match.id for match in matches_in_team(state, supervisor, signal.text)]
+    replaceable = _replaceable(state, supervisor, needed)
+    offer = offer_of(state, supervisor, signal.text, found, room=_room(state, supervisor, group, replaceable))
     # As if their code was trusted: whether it is decides only whether a person is asked.
     all_granted = {reference: "" for each in offer.chosen for reference in references_of(each.spec)}
-    trial = _addition(state, group, supervisor, offer.chosen, copy_with(ctx, granted=all_granted))
-    chosen = [each for each in offer.chosen if each.id not in trial.refusals]
+    ctx = copy_with(ctx, granted=all_granted, replaceable=replaceable)
+    chosen, refusals = _addition(state, group, supervisor, offer.chosen, ctx)[1:]
     ctx = copy_with(ctx, granted=signal.granted)
     discovered = Discovered(
         task_id=group.id,
@@ -56,14 +60,14 @@ def agents_found(state: State, signal: AgentsFound, ctx: DecisionContext) -> lis
         matches=offer.matches[:MAX_SHOWN_MATCHES],
         chosen=[each.id for each in chosen],
         modes=[*map(AgentDiscoveryMode, supervisor.discovery.modes)],
-        faults=[*signal.faults, *trial.refusals.values()],
+        faults=[*signal.faults, *refusals],
         model=signal.model,
         usage=signal.usage,
     )
     if not chosen:
         return [discovered]
     if not _joins_unasked(state, supervisor, chosen, ctx):
-        return [discovered, _question(state, group, supervisor, chosen, offer.matches, ctx)]
+        return [discovered, _question(state, group, supervisor, chosen, offer.matches, needed, ctx)]
     return [discovered, *_addition(state, group, supervisor, chosen, ctx).events]
 
 
@@ -73,16 +77,23 @@ def on_discovery_answered(state: State, event: EscalationAnswered, ctx: Decision
     supervisor = None if group is None else state.supervisors.get(group.worker_id or "")
     if event.answer != ADD or group is None or group.ended or supervisor is None:
         return []
-    return _addition(state, group, supervisor, offered_in(event.detail), ctx).events
+    # Others may have joined since the question was asked.
+    replaceable = _replaceable(state, supervisor, strings(event.detail.get("needed", [])))
+    chosen = offered_in(event.detail)[: _room(state, supervisor, group, replaceable)]
+    return _addition(state, group, supervisor, chosen, copy_with(ctx, replaceable=replaceable)).events
 
 
-def _room(state: State, supervisor: Supervisor, group: Task) -> int:
+def _replaceable(state: State, supervisor: Supervisor, needed: Collection[str]) -> list[str]:
+    """Return who may make room for a request: agents that were found for others, and that it does not need."""
+    agents = (state.agents[member_id] for member_id in supervisor.members if member_id in state.agents)
+    return [agent.id for agent in agents if agent.is_found and agent.id not in needed]
+
+
+def _room(state: State, supervisor: Supervisor, group: Task, replaceable: Collection[str]) -> int:
     """Return how many agents may join for a request."""
     config, run = supervisor.discovery, state.runs[group.run_id]
     agents = [member_id for member_id in supervisor.members if member_id in state.agents]
-    free = supervisor.max_agents - len(agents)
-    if free <= 0 and config.evict:
-        free = sum(state.agents[agent_id].is_found for agent_id in agents)
+    free = max(0, supervisor.max_agents - len(agents)) + (len(replaceable) if config.evict else 0)
     return max(0, min(config.max_new - run.agents_found, free))
 
 
@@ -98,6 +109,7 @@ def _question(
     supervisor: Supervisor,
     chosen: Sequence[FoundSpec],
     matches: Sequence[Match],
+    needed: list[str],
     ctx: DecisionContext,
 ) -> Event:
     by_place = {(match.source, match.id): msgspec.to_builtins(match) for match in matches}
@@ -118,7 +130,7 @@ def _question(
         question=f"add {describe_found(chosen)} to {supervisor.name} for this request?",
         options=[ADD, SKIP],
         default=SKIP,
-        detail={"agents": offered},
+        detail={"agents": offered, "needed": [*needed]},
     )
 
 
@@ -126,7 +138,7 @@ def _addition(
     state: State, group: Task, supervisor: Supervisor, chosen: Sequence[FoundSpec], ctx: DecisionContext
 ) -> _Addition:
     """Return the events that add the agents which can be added now, and why the others cannot."""
-    scratch, refusals = Scratch(state, ctx), dict[str, str]()
+    scratch, added, refusals = Scratch(state, ctx), list[FoundSpec](), list[str]()
     for each in chosen:
         command = commands.AddAgent(
             supervisor=id_target(supervisor.id),
@@ -138,14 +150,15 @@ def _addition(
         try:
             decided = add_agent(scratch.state, command, copy_with(ctx, origin=origin, run_id=group.run_id))
         except Refused as refusal:
-            refusals[each.id] = f"{each.spec.name}: {refusal.reason}"
+            refusals.append(f"{each.spec.name}: {refusal.reason}")
             continue
         scratch.take(decided.events)
-    return _Addition(scratch.events, refusals)
+        added.append(each)
+    return _Addition(scratch.events, added, refusals)
 
 
 def _free_name(state: State, supervisor_id: str, found: FoundSpec) -> str:
-    """Return a name that no member has: that of the spec, or with a number."""
+    """Return a name that no member has and that is no id: that of the spec, or with a number."""
     taken = {member_name(state, member_id) for member_id in state.supervisors[supervisor_id].members}
-    names = (found.spec.name, *(f"{found.spec.name[:60]}-{number}" for number in range(2, len(taken) + 3)))
-    return next(name for name in names if name not in taken)
+    names = (found.spec.name, *(f"{found.spec.name[:60]}-{number}" for number in range(2, len(taken) + 4)))
+    return next(name for name in names if name not in taken and RESERVED_NAME.fullmatch(name) is None)

@@ -34,6 +34,8 @@ def plan_group(state: State, followup: PlanGroup, ctx: DecisionContext, mint: Mi
     failed_supervisor = find_failed_supervisor(state, supervisor)
     if failed_supervisor is not None:
         return [_failure_event(group, failed_supervisor.error or "")]
+    if group.search == "begun" or group.escalation_id is not None:
+        return []  # agents are looked for, or a person decides on them
     category = state.runs[group.run_id].category
     text = followup.text
     # Only some strategies read the request, which may have to be loaded from the journal first.
@@ -42,9 +44,7 @@ def plan_group(state: State, followup: PlanGroup, ctx: DecisionContext, mint: Mi
         if not isinstance(request, str):
             return [PlanAsked(task_id=group.id)]
         text = request
-    if group.escalation_id is not None:
-        return []  # a person decides on agents for it
-    if group.search != "ended" and (sought := words_to_find(state, supervisor, text or "", category)):
+    if group.search is None and (sought := words_to_find(state, supervisor, text or "", category)):
         return [PlanAsked(task_id=group.id, words=sought)]
     try:
         before = members_of_earlier_runs(state, state.runs[group.run_id], group)

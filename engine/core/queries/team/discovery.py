@@ -74,6 +74,12 @@ def _with_source(match: Match, by_key: Mapping[str, FoundSpec]) -> Match:
     return match if found is None else copy_with(match, id=found.id, source=found.source.value)
 
 
+def matches_in_team(state: State, supervisor: Supervisor, text: str) -> Sequence[Match]:
+    """Return the agents of the team that a request is given to by its words."""
+    agents = agents_to_choose_from(state, supervisor)
+    return choose_agents(state, agents, text, supervisor.discovery.max_matches).matches
+
+
 def offer_of(state: State, supervisor: Supervisor, text: str, found: Iterable[FoundSpec], *, room: int) -> Offer:
     """Choose among those found: each covers words that neither the team nor another one covers.
 
@@ -83,10 +89,9 @@ def offer_of(state: State, supervisor: Supervisor, text: str, found: Iterable[Fo
         room: Most agents that may join.
     """
     config = supervisor.discovery
-    agents = agents_to_choose_from(state, supervisor)
-    by_id = _by_key(agents, found)
+    by_id = _by_key(agents_to_choose_from(state, supervisor), found)
     candidates = {key: candidate_from(each.spec, key, each.spec.name) for key, each in by_id.items()}
-    team = choose_agents(state, agents, text, config.max_matches).matches
+    team = matches_in_team(state, supervisor, text)
     members = [candidate_from(state.spec_of(agent), agent.id, agent.name) for agent in agents_named(state, team)]
     reach = CapabilityIndex([*members, *candidates.values()])
     scores = reach.search(text, len(members) + len(candidates))
