@@ -70,8 +70,7 @@ class AgentSearch:
         if supervisor is None:
             return AgentsFound(task_id=effect.task_id, text=text, found=[])
         config, faults = supervisor.discovery, list[str]()
-        words, folder = " ".join(effect.words), self._trusting.folder
-        found = await self._run(partial(find_stored, config, words, folder, faults, self._catalogue))
+        found = await self._run(partial(self._find_stored, config, " ".join(effect.words), faults))
         if config.uses(AgentDiscoveryMode.MCP):
             found += await self._find_at_servers(state, supervisor, faults)
         usage = NO_USAGE
@@ -94,6 +93,9 @@ class AgentSearch:
         """Run a blocking call in a thread; the virtual clock stands still meanwhile."""
         with self._services.clock.held():
             return await self._services.threads.run(call)
+
+    def _find_stored(self, config: DiscoveryConfig, words: str, faults: list[str]) -> list[FoundSpec]:
+        return find_stored(config, words, self._trusting.folder, faults, self._catalogue)
 
     async def _find_at_servers(self, state: State, supervisor: Supervisor, faults: list[str]) -> list[FoundSpec]:
         found = []

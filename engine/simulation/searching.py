@@ -5,7 +5,7 @@ What is found depends on the seed alone, so that the same agents are found again
 
 import json
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from pathlib import Path
 from random import Random
@@ -75,8 +75,8 @@ class SimulatedSearch(AgentSearch):
         return await super().find(effect)
 
     @override
-    def _find_stored(self, config: DiscoveryConfig, words: Sequence[str], faults: list[str]) -> list[FoundSpec]:
-        if crc32(f"{words}".encode()) % 10 == 0:
+    def _find_stored(self, config: DiscoveryConfig, words: str, faults: list[str]) -> list[FoundSpec]:
+        if crc32(words.encode()) % 10 == 0:
             faults.append("the catalogue is damaged")
             return []
         return [each for each in self._outside if each.source in _STORED and config.uses(each.source)]

@@ -36,7 +36,7 @@ def a_graph_waits_for_its_search(ledger: ShadowLedger, event: events.GroupPlanne
 
 @law(When.AFTER_BATCH)
 def a_finished_search_lets_the_request_go_on(ledger: ShadowLedger) -> str | None:
-    """Once a search has ended and its question is answered, the graph is planned at once, unless something blocks it."""
+    """Once a search has ended and its question is answered, the graph is planned, unless something blocks it."""
     for search in ledger.discovery.searches.values():
         job = ledger.work.jobs.get(search.group_id)
         if job is None or not search.has_ended or not _waits_for_its_plan(ledger, job):
