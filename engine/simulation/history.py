@@ -26,11 +26,12 @@ from engine.simulation.disk import DiskFaults, EngineKilled
 from engine.simulation.faults import FAULTS, restore_code
 from engine.simulation.laws import LAWS, SAMPLE, When
 from engine.simulation.model_agents import to_model_agent
+from engine.simulation.observed_host import ObservedHost
 from engine.simulation.operators import choose_command
 from engine.simulation.plan import HOUR_MS, Decision, HistoryResult, Plan, describe_command
 from engine.simulation.searching import SimulatedTrust
 from engine.simulation.teams import load_command, map_specs
-from engine.simulation.world import START_MS, ObservedHost, World
+from engine.simulation.world import START_MS, World
 from store import CommandRow, Deposed
 
 MAX_EVENTS = 40_000

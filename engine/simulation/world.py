@@ -4,20 +4,16 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from random import Random
-from typing import Any
 from zlib import crc32
 
-from typing_extensions import override
-
-from engine.core.commands import ImportState, Order
+from engine.core.commands import Order
 from engine.core.encoding.codec import decode_state, encode_state
 from engine.core.records.records import JsonValue
 from engine.core.records.values import preview
-from engine.core.signals import Signal, StateUnusable, StepFinished
+from engine.core.signals import Signal, StepFinished
 from engine.core.state import State
 from engine.core.transfer.exporting import make_document
 from engine.errors import BoundElsewhere, Unusable
-from engine.host.batch import Batch, OnWritten
 from engine.host.host import Host
 from engine.platform.clock import Clock, VirtualClock
 from engine.runtimes.attempts.work import Work
@@ -25,13 +21,10 @@ from engine.runtimes.functions.task import Task
 from engine.simulation.disk import Disk, DiskFaults
 from engine.simulation.laws import LAWS, Law, When
 from engine.simulation.model_watch import ModelWatch
-from engine.simulation.models import SimulatedModels
 from engine.simulation.operators import draw_command
 from engine.simulation.plan import Plan, StoryLine, Violation
-from engine.simulation.searching import NoThreads, SimulatedSearch
 from engine.simulation.shadow_ledger import ShadowLedger
 from store import CommandRow
-from store.layout.opening import Store
 
 START_MS = 1_750_000_000_000
 _CHECKS = {
@@ -280,47 +273,3 @@ class World:
 
 def _is_same_step(recorded: str, name: str, key: str | None) -> bool:
     return recorded == key if key is not None else recorded.startswith(f"{name}:")
-
-
-class ObservedHost(Host):
-    """A host whose effects are checked against what is on disk before they are performed.
-
-    Args:
-        world: Hears the last event of each batch whose effects are performed, and of each step whose attempt is told
-            that it is on disk.
-    """
-
-    def __init__(self, store: Store, world: World, **settings: Any) -> None:
-        super().__init__(store, **settings)
-        self._world = world
-        self.models = SimulatedModels(world.models, world.plan.seed)
-        self.threads = NoThreads()
-        self._search = SimulatedSearch(self, self._trusting, self.programs, world)
-
-    @override
-    def signal(self, signal: Signal, on_written: OnWritten | None = None) -> None:
-        """Report to the core, and check each step that it reports as recorded."""
-        if on_written is None or not isinstance(signal, StepFinished):
-            super().signal(signal, on_written)
-            return
-
-        def report_outcome(error: Exception | None) -> None:
-            if error is None:
-                self._world.check_recorded_step(signal)
-            on_written(error)
-
-        super().signal(signal, report_outcome)
-
-    @override
-    def _perform(self, batch: Batch) -> None:
-        self._world.check_effects(batch.first_seq + len(batch.events) - 1)
-        super()._perform(batch)
-
-    @override
-    async def _import(self, order: Order, command: ImportState) -> None:
-        # A simulation reads no file: that takes a thread, whose timing does not depend on the seed.
-        signal = StateUnusable(
-            order_id=order.id, sender=order.sender, role=order.role, reason=f"no {command.path} here"
-        )
-        await self._signal_and_wait(signal)
-        self._importing.discard(order.id)
