@@ -106,13 +106,14 @@ class SimulatedTrust(TrustList):
     @override
     def find_granted(self, references: Iterable[str], folder: Folder, *, db: Path | None, team: Path | None) -> Granted:
         """Return which references are trusted at this time."""
-        at = self._world.now_ms // _TRUST_MS
+        references, ledger, at = [*references], self._world.ledger.discovery, self._world.now_ms // _TRUST_MS
         granted: Granted = {
             reference: {}
             for reference in references
             if crc32(reference.encode()) % 3 == 0 or crc32(f"{reference} {at}".encode()) % 3 == 0
         }
-        self._world.ledger.discovery.allowed.update(granted)
+        ledger.looked_up.update(references)
+        ledger.allowed.update(granted)
         return granted
 
 

@@ -100,7 +100,7 @@ def nothing_joins_that_is_not_trusted(
     """An agent joins only once its code is trusted, and nothing is trusted that the user has not allowed."""
     discovery = ledger.discovery
     if isinstance(event, events.ReferencesTrusted):
-        rest = event.references.keys() - discovery.allowed
+        rest = event.references.keys() & (discovery.looked_up - discovery.allowed)
         return f"{sorted(rest)} are trusted, and the user has not allowed them" if rest else None
     rest = {*references_of(event.spec)} - discovery.trusted
     return f"{event.agent_id} joins with {sorted(rest)}, which nobody trusts" if rest else None

@@ -160,7 +160,7 @@ def the_idlest_makes_room(ledger: ShadowLedger, event: events.AgentRemoved) -> s
 
 def newcomer_after(ledger: ShadowLedger, event: events.AgentRemoved) -> events.AgentAdded | None:
     """Return the next agent that is added in the same write."""
-    place = next(place for place, each in enumerate(ledger.batch) if each is event)
+    place = next((place for place, each in enumerate(ledger.batch) if each is event), len(ledger.batch))
     return next((each for each in ledger.batch[place:] if isinstance(each, events.AgentAdded)), None)
 
 

@@ -37,8 +37,10 @@ class DiscoveryLedger(Ledger):
         """Who may join now, by group."""
         self.joined: Counter[str] = Counter()
         """Number of agents that were found and joined, by run."""
+        self.looked_up: set[str] = set()
+        """References that the shell has looked up in the list of what the user trusts."""
         self.allowed: set[str] = set()
-        """References that the user of the engine has ever trusted, as the shell says."""
+        """Those of them that have ever been on it."""
         self.trusted: set[str] = set()
         """References that the journal says are trusted."""
 
