@@ -199,7 +199,7 @@ def test_untrusted_code_asks_in_any_case_and_cannot_be_let_in_before_it_is_trust
 
     reason = refused(world, Answer(escalation=question(world).id, answer="add"))
     assert "foul:run" in reason
-    assert "quarterdeck trust" in reason
+    assert "--trust" in reason
     world.untrusted.clear()
 
     assert planned(answer(world, "add"))
