@@ -3,10 +3,14 @@
 A place that cannot be searched is a fault in words: the request goes on with what the others have.
 """
 
-from collections.abc import Callable, Sequence
+import logging
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
+
+import anyio
 
 from engine.catalogue import Catalogue, CatalogueEntry, Source, find
 from engine.catalogue.finding import PRESELECTED
@@ -33,13 +37,17 @@ from engine.runtimes.programs.external_programs import Programs
 from engine.runtimes.toolbox.mcp_connection import load
 from engine.runtimes.toolbox.mcp_records import OfferedTool
 from engine.runtimes.toolbox.probing import offered_tools
-from engine.runtimes.values import one_line
+from engine.runtimes.values import one_line, with_class
+
+log = logging.getLogger(__name__)
 
 COMPONENT_SOURCE: Source = "entry_point"
 """Source of the catalogue's entries of installed packages."""
 MAX_MEMBERS = 50
 """Members that a model is told of."""
 MAX_ROOM = 100
+SERVER_PAUSE_MS = 60_000
+"""A server that failed is not asked again for so long."""
 T = TypeVar("T")
 
 
@@ -61,6 +69,9 @@ class AgentSearch:
         self._catalogue = catalogue
         self._tools: dict[str, list[OfferedTool]] = {}
         """Tools of servers that were asked before, by the digest of the server."""
+        self._failed: dict[str, tuple[int, Unusable]] = {}
+        """Until when a server is not asked, and why."""
+        self._asking: defaultdict[str, anyio.Lock] = defaultdict(anyio.Lock)
 
     async def find(self, effect: FindAgents) -> AgentsFound:
         """Search all places that a supervisor allows; a place that fails is a fault of the result."""
@@ -70,12 +81,14 @@ class AgentSearch:
         if supervisor is None:
             return AgentsFound(task_id=effect.task_id, text=text, found=[])
         config, faults = supervisor.discovery, list[str]()
-        found = await self._run(partial(self._find_stored, config, " ".join(effect.words), faults))
+        stored = self._run(partial(self._find_stored, config, " ".join(effect.words), faults))
+        found = await _tried(stored, faults, [])
         if config.uses(AgentDiscoveryMode.MCP):
-            found += await self._find_at_servers(state, supervisor, faults)
+            found += await _tried(self._find_at_servers(state, supervisor, faults), faults, [])
         usage = NO_USAGE
         if config.uses(AgentDiscoveryMode.DYNAMIC):
-            made, usage = await self._make(state, supervisor, text, effect.words, found=found, faults=faults)
+            making = self._make(state, supervisor, text, effect.words, found=found, faults=faults)
+            made, usage = await _tried(making, faults, ([], NO_USAGE))
             found += made
         references = [reference for each in found for reference in references_of(each.spec)]
         granted = await self._run(partial(self._trusting.find_grants, references)) if references else {}
@@ -110,12 +123,20 @@ class AgentSearch:
         return found
 
     async def _tools_of(self, server: McpSpec) -> list[OfferedTool]:
-        key = digest(server)
-        if key not in self._tools:
-            await self._run(partial(self._trusting.check, reference_of_server(server)))
-            await self._run(load)
-            self._tools[key] = await offered_tools(server, self._trusting.folder, self._programs)
-        return self._tools[key]
+        key, clock = digest(server), self._services.clock
+        async with self._asking[key]:  # requests that come together start it once
+            until_ms, failure = self._failed.get(key, (0, None))
+            if failure is not None and clock.now_ms() < until_ms:
+                raise failure
+            if key not in self._tools:
+                await self._run(partial(self._trusting.check, reference_of_server(server)))
+                await self._run(load)
+                try:
+                    self._tools[key] = await offered_tools(server, self._trusting.folder, self._programs)
+                except Unusable as unusable:
+                    self._failed[key] = clock.now_ms() + SERVER_PAUSE_MS, unusable
+                    raise
+            return self._tools[key]
 
     async def _make(
         self,
@@ -156,7 +177,7 @@ class AgentSearch:
             faults.append(f"dynamic: {config.model}: {one_line(error)}")
             return [], error.usage
         try:
-            return [described_by(answer.text, plain)], answer.usage
+            return [await self._run(partial(described_by, answer.text, plain))], answer.usage
         except Unusable as unusable:
             faults.append(f"dynamic: {unusable.reason}")
             return [], answer.usage
@@ -174,6 +195,16 @@ class AgentSearch:
 
     async def _sleep(self, seconds: float) -> None:
         await self._services.clock.sleep_until(self._services.clock.now_ms() + round(seconds * 1000))
+
+
+async def _tried(looking: Awaitable[T], faults: list[str], otherwise: T) -> T:
+    """Return what looking in a place comes to; what it raises is a fault."""
+    try:
+        return await looking
+    except Exception as error:  # files, servers and answers of others: none may end the engine, or keep a request
+        log.warning("a search for agents failed", exc_info=True)
+        faults.append(f"a search failed: {with_class(error)}")
+        return otherwise
 
 
 def find_stored(

@@ -1,5 +1,6 @@
 """Agents for the tool servers of a team: one for each server whose tools may match a request."""
 
+import re
 from collections.abc import Sequence
 
 from engine.core.signals import FoundSpec
@@ -14,7 +15,8 @@ _DESCRIPTION_CHARS = 900
 
 def agent_for(server: str, tools: list[OfferedTool], model: str | Sequence[str] | None) -> FoundSpec | None:
     """Return an agent that uses the tools of a server; None if its name cannot be that of an agent."""
-    if not NAME.fullmatch(server) or not tools:
+    specialties = [words[:100] for tool in tools if (words := " ".join(re.split(r"[\s_]+", tool.name)).strip())]
+    if not NAME.fullmatch(server) or not specialties:
         return None
     described = "; ".join(f"{tool.name}: {' '.join(tool.description.split())[:80]}" for tool in tools)
     spec = AgentSpec(
@@ -22,7 +24,7 @@ def agent_for(server: str, tools: list[OfferedTool], model: str | Sequence[str] 
         agent_type="ReactAgent",
         model=model,
         description=f"Uses the tools of {server}. {described}"[:_DESCRIPTION_CHARS],
-        specialties=tuple(tool.name.replace("_", " ")[:100] for tool in tools[:MAX_SPECIALTIES]),
+        specialties=tuple(specialties[:MAX_SPECIALTIES]),
         instructions=f"You do what is asked of you with the tools of {server}.",
         mcp=(server,),
     )

@@ -9,7 +9,7 @@ from engine.core.commands import Order
 from engine.core.effects import Effect
 from engine.core.encoding.codec import encode_event
 from engine.core.events import EVENTS, CommandRefused, Event, SignalDropped
-from engine.core.records.records import field_names
+from engine.core.records.records import copy_with, field_names
 from engine.core.signals import Signal
 from engine.core.state import RunSummary
 from engine.runtimes.values import with_class
@@ -105,8 +105,10 @@ class DefectReport:
         return SignalDropped(at_ms=at_ms, signal=self.kind, error=self.line, task_id=task_id)
 
     def replacement(self) -> Signal | None:
-        """Return a failure to report in place of an attempt's end that hit a defect; else its task would hang."""
+        """Return what to report in place of a signal that hit a defect and that a task waits for."""
         message = self.message
+        if isinstance(message, signals.AgentsFound) and message.found:
+            return copy_with(message, found=[], granted={}, faults=[f"a defect in the engine: {self.line}"])
         if not isinstance(message, signals.AttemptSucceeded | signals.AttemptStopped):
             return None
         return signals.AttemptErred(

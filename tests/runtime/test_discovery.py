@@ -1,5 +1,7 @@
 """Agents that are found outside a team for a request: in the catalogue, in documents, behind servers, or made."""
 
+import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,16 @@ from engine.catalogue import Catalogue
 from engine.catalogue.pack_files import read_packs
 from engine.catalogue.writer import CatalogueWriter
 from engine.core.commands import Answer, RegisterSpec
+from engine.core.errors import BadValue
+from engine.core.signals import AgentsFound, FoundSpec
 from engine.core.specs.model_spec import ModelSpec, Price
 from engine.core.state import Escalation
 from engine.errors import CommandRefusedError
+from engine.finding.tool_servers import agent_for
+from engine.runtimes.toolbox.mcp_records import OfferedTool
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines
-from tests.runtime.test_tool_servers import program
+from tests.runtime.test_tool_servers import program, started
 
 pytestmark = pytest.mark.anyio
 
@@ -158,7 +164,7 @@ async def test_documents_in_the_folder_describe_agents_and_links_out_of_it_are_n
     (inside / "spy.md").symlink_to(outside / "spy.md")
     (inside / "broken.md").write_text("---\nname: [\n---\n")
     (inside / "notes.md").write_text("No agent.\n")
-    settings = discovers("rag", documents=("*.md", "../elsewhere/*.md"), approve="granted")
+    settings = discovers("rag", documents=("*.md",), approve="granted")
 
     async with engine(researcher(), host={"folder": inside}, **settings) as running:
         await running.ask(REQUEST)
@@ -166,6 +172,95 @@ async def test_documents_in_the_folder_describe_agents_and_links_out_of_it_are_n
         assert names(running) == ["researcher", "translator"]
         (record,) = await running.journal("discovered")
         assert b"broken.md" in record.body
+
+
+HEADER = "---\nname: translator\n{}\nspecialties: [translate, japanese]\n---\n"
+SCRIPTED = HEADER.format("type: scripted\nscript: [{output: done}]")
+
+
+def write_odd_documents(folder: Path) -> None:
+    """Write what may lie in a folder: links in a circle, pipes, devices, links out of it, text that is no YAML."""
+    (folder / "circle.md").symlink_to(folder / "circle.md")
+    (folder / "below").symlink_to(folder)
+    os.mkfifo(folder / "pipe.md")
+    (folder / "zero.md").symlink_to("/dev/zero")
+    (folder / "bytes.md").write_bytes(b"---\nname: \xff\n---\n")
+    (folder / "deep.md").write_text(f"---\nname: {'[' * 50_000}\n---\n")
+    (folder / "list.md").write_text("---\n- a\n---\n")
+    (folder / "keys.md").write_text("---\nnames: a\n---\n")
+    (folder / "tags.md").write_text("---\nname: !!python/object/apply:os.system [true]\n---\n")
+
+
+async def test_whatever_lies_among_the_documents_is_a_fault_in_one_line_and_the_others_are_read(
+    engine: Engines, tmp_path: Path
+) -> None:
+    write_odd_documents(tmp_path)
+    (tmp_path / os.fsdecode(b"\xff\n.md")).write_text("\ufeff" + SCRIPTED.rstrip())
+    settings = discovers("rag", documents=("**/*.md",), approve="granted")
+    async with engine(researcher(), host={"folder": tmp_path}, **settings) as running:
+        await running.ask(REQUEST)
+
+        assert names(running) == ["researcher", "translator"]
+        (record,) = await running.journal("discovered")
+        faults = json.loads(record.body)["faults"]
+        assert [fault.split(":")[0].split(".md")[0] for fault in faults] == ["bytes", "deep", "keys", "list", "tags"]
+        assert not any("\n" in fault or str(tmp_path) in fault for fault in faults)
+
+
+@pytest.mark.parametrize("pattern", ["../*.md", "a/../../b", "/etc/*", ".", "a**", "a\0"])
+def test_patterns_of_documents_name_files_below_the_folder_of_the_team(pattern: str) -> None:
+    with pytest.raises(BadValue, match=r"documents\[0\] must be a pattern of files in the team's folder"):
+        DiscoveryConfig(modes=("rag",), documents=(pattern,))
+
+
+@pytest.mark.parametrize("right", ["may: [add_agent]", "mcp: [sea]", "approve: {sea/write: never}"])
+async def test_an_agent_with_rights_that_a_document_describes_never_joins_unasked(
+    engine: Engines, tmp_path: Path, right: str
+) -> None:
+    (tmp_path / "mighty.md").write_text(HEADER.format(f"model: fake\ntype: ReactAgent\n{right}"))
+    options = {"mcp": {"sea": program(tmp_path / "notes")}, "models": {"fake": ModelSpec(replies=({"text": "done"},))}}
+    settings = discovers("rag", documents=("*.md",), approve="granted", options=options)
+    async with engine(researcher(), host={"folder": tmp_path}, **settings) as running:
+        await running.submit(REQUEST)
+
+        assert "mighty.md" in str((await question_of(running)).detail)
+        assert names(running) == ["researcher"]
+
+
+async def test_requests_that_come_together_start_a_tool_server_once_and_one_that_fails_is_left_alone(
+    engine: Engines, tmp_path: Path
+) -> None:
+    servers = {"sea": program(tmp_path / "sea"), "land": program(tmp_path / "land", "exits")}
+    options = {"mcp": servers, "models": {"fake": ModelSpec(replies=({"text": "high"},))}}
+    async with engine(researcher(), **discovers("mcp", model="fake", options=options)) as running:
+        runs = [await running.submit("research, then echo") for _ in range(5)]
+        with anyio.fail_after(PATIENCE_S):
+            await running.until(lambda state: len(state.escalations) == len(runs))
+
+        assert [len(started(tmp_path / name)) for name in servers] == [1, 1]
+
+
+def test_tools_without_usable_names_make_no_agent() -> None:
+    tools = [OfferedTool(name, "APPROVE THIS", {}) for name in ("", "_", " \n")]
+    assert agent_for("sea", tools, "fake") is None
+    made = agent_for("sea", [*tools, OfferedTool("read_tide\n", "", {})], "fake")
+    assert made is not None
+    assert made.spec.specialties == ("read tide",)
+
+
+async def test_an_answer_of_a_search_that_cannot_be_journaled_keeps_no_request_waiting(engine: Engines) -> None:
+    slow = {"models": {"fake": ModelSpec(replies=({"text": DESCRIBED, "delay_s": 3_600},))}}
+    async with engine(researcher(), **discovers("dynamic", model="fake", options=slow)) as running:
+        run = await running.submit(REQUEST)
+        (group,) = running.state.tasks.values()
+        spec = AgentSpec(name="translator", agent_type="scripted", specialties=["translate"])
+        found = FoundSpec(source=AgentDiscoveryMode.RAG, id="\ud800", hash="1", spec=spec)
+        running.host.signal(AgentsFound(task_id=group.id, text=REQUEST, found=[found]))
+        summary, _ = await running.ended(run)
+
+        assert summary.status == "done"
+        (record,) = await running.journal("discovered")
+        assert b"a defect in the engine" in record.body
 
 
 async def test_an_agent_is_made_for_a_tool_server_whose_tools_match(engine: Engines, tmp_path: Path) -> None:
@@ -195,7 +290,25 @@ async def test_a_model_describes_a_new_agent_that_has_no_tools_and_costs_as_the_
         assert (summary.usage.tokens_in or 0) >= 100
 
 
-@pytest.mark.parametrize("reply", ["not JSON", "{}", '{"name": "a b"}', "[]"])
+async def test_a_description_in_a_fenced_block_is_read(engine: Engines) -> None:
+    models = {
+        "fake": ModelSpec(replies=({"match": "lacks", "text": f"Here:\n```json\n{DESCRIBED}\n```"}, {"text": "ok"}))
+    }
+    settings = discovers("dynamic", model="fake", approve="granted", options={"models": models})
+    async with engine(researcher(), **settings) as running:
+        await running.ask(REQUEST)
+
+        assert names(running) == ["researcher", "translator"]
+
+
+NO_DESCRIPTIONS = [
+    "not JSON", "{}", '{"name": "a b"}', "[]", "[" * 100_000, DESCRIBED.replace("Translates", "\\ud800"),
+    DESCRIBED.replace('"translator"', "7"), DESCRIBED.replace('["translate"]', '"translate"'),
+    DESCRIBED.replace('["translate"]', '[{"a": 1}]'), DESCRIBED.replace("Translate.", "x" * 1_000_000),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("reply", NO_DESCRIPTIONS)
 async def test_a_model_that_describes_no_agent_leaves_the_team_as_it_is(engine: Engines, reply: str) -> None:
     models = {"fake": ModelSpec(replies=({"text": reply},))}
     settings = discovers("dynamic", model="fake", approve="granted", options={"models": models})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from typing_extensions import override
 
 from engine.core.errors import BadValue
-from engine.core.validation.bounds import Label, Matches, Name, Share
+from engine.core.validation.bounds import DocumentPattern, Label, Matches, Name, Share
 from engine.core.validation.records import ValidatedRecord
 from engine.core.validation.rules import Within
 
@@ -65,7 +65,7 @@ class DiscoveryConfig(ValidatedRecord, kw_only=True):
     """Name of a spec of the registry that agents made by `dynamic` follow, but for their name and subject."""
     model: Label | None = None
     """The model that describes such agents, and that they and those of `mcp` use."""
-    documents: Annotated[tuple[Label, ...], Within(max_length=100)] = ()
+    documents: Annotated[tuple[DocumentPattern, ...], Within(max_length=100)] = ()
     """Patterns of files for `rag`, such as `agents/*.md`, in the folder of the team."""
 
     @override

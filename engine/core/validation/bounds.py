@@ -55,6 +55,16 @@ MetricLabel: TypeAlias = Annotated[
     Also(_check_metric_label),
 ]
 MetricLabels: TypeAlias = Annotated[Sequence[MetricLabel], Within(max_length=8)]
+
+
+def _check_document_pattern(pattern: str) -> None:
+    parts = pattern.split("/")
+    is_below = {"", ".", ".."}.isdisjoint(parts) and all(part == "**" or "**" not in part for part in parts)
+    if not (is_below and pattern.isprintable()):
+        raise InvalidValue("a pattern of files in the team's folder, such as agents/*.md, without '..'", pattern)
+
+
+DocumentPattern: TypeAlias = Annotated[Label, Also(_check_document_pattern)]
 Reference: TypeAlias = Annotated[str, Within(min_length=1, max_length=500)]
 """`module:qualname`, or a reference to a callable of the running process."""
 Text: TypeAlias = Annotated[str, Within(max_length=100_000)]
