@@ -48,7 +48,7 @@ def made_from(template: AgentSpec | None, words: Sequence[str], *, model: str | 
         name=name if name[:1].isalpha() else "specialist",
         description=f"Made for: {subject}",
         specialties=tuple(word[:100] for word in words[:10]),
-        instructions=base.instructions or f"You are a specialist for {subject}.",
+        instructions=base.instructions or (f"You are a specialist for {subject}." if base.is_played_by_model else ""),
     )
     return _found(spec, always_asks=always_asks)
 
@@ -75,7 +75,7 @@ def described_by(answer: str, base: FoundSpec) -> FoundSpec:
             name=said["name"],
             description=said["description"][:1_000],
             specialties=tuple(dict.fromkeys([*said["specialties"], *base.spec.specialties])),
-            instructions=said["instructions"],
+            instructions=said["instructions"] if base.spec.is_played_by_model else "",
         )
     except (SchemaMismatch, BadValue) as error:
         raise Unusable(f"the model described no agent ({one_line(error)}): {answer[:80]!r}") from error

@@ -330,9 +330,12 @@ async def test_hybrid_makes_an_agent_last_and_asks_for_it_always(
         await running.ask(REQUEST)
         assert names(running) == ["researcher", "translator"]
 
-        await running.submit("cook dinner")
+        run = await running.submit("cook dinner")
         question = await question_of(running)
         assert "dynamic" in question.question
+        await running.host.order(Answer(escalation=question.id, answer="add"))
+        summary, _ = await running.ended(run)
+        assert (summary.status, names(running)[2:]) == ("done", ["cook_dinner"])
 
 
 async def test_a_question_outlives_a_crash_and_the_request_goes_on_with_its_answer(
