@@ -36,6 +36,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCKS = {
     "The file": ["TeamDocument", "TeamBlock"],
     "A supervisor": ["SupervisorBlock"],
+    "discovery": ["DiscoveryConfigBlock"],
     "An agent": ["AgentBlock"],
     "circuit": ["CircuitBlock"],
     "restart": ["RestartBlock"],
@@ -80,6 +81,8 @@ def team_with(section: str, key: str, example: Any) -> dict[str, Any]:
     if section in ("A supervisor", "restart", "preempt"):
         chief.update(example if section == "A supervisor" else {section: example})
         chief.update({"model": "openai/gpt-4o"} if key.startswith("instructions") else {})
+    elif section == "discovery":
+        chief.update({"auto_discover": True, "discovery": example})
     elif section == "limits":
         team["limits"] = example
     elif section == "Models":

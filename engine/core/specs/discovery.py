@@ -1,4 +1,4 @@
-"""Where a supervisor with `auto_discover` finds agents, and when it may add them to its team."""
+"""Where a supervisor with `auto_discover` finds agents, and when it may add them: docs/semantics/discovery.md."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -74,9 +74,9 @@ class DiscoveryConfig(ValidatedRecord, kw_only=True):
         super().__post_init__()
         modes = self.modes
         if AgentDiscoveryMode.DYNAMIC in modes and self.template is None and self.model is None:
-            raise BadValue("discovery", ("modes",), "have a template or a model for dynamic")
+            raise BadValue("discovery", ("modes",), "need a template or a model for dynamic")
         if AgentDiscoveryMode.RAG in modes and not self.documents:
-            raise BadValue("discovery", ("modes",), "have documents for rag")
+            raise BadValue("discovery", ("modes",), "need documents for rag")
 
     def uses(self, mode: AgentDiscoveryMode) -> bool:
         """Return whether a place is searched; `hybrid` searches each for which it has what it needs."""
