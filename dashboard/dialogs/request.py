@@ -88,10 +88,11 @@ class RequestDialog(Dialog):
         self._title = [Cell(self.title_line(), "strong")]
         self.update_engine(view)
         mode = self._picker("mode").chosen or ""
-        cells = members.describe_coordination(view.state, self._supervisor_id, self._picker("category").chosen, mode)
+        category, request = self._picker("category").chosen, self._text("request")
+        cells = members.describe_coordination(view.state, self._supervisor_id, category, mode, request=request)
         self.text_of("details").show([*cells, Cell("its output appears under Runs when it has ended", "muted")])
         try:
-            command = self._command(self._text("request") or _UNWRITTEN)
+            command = self._command(request or _UNWRITTEN)
         except Mistyped as error:
             self.text_of("would").show_any([])
             self.show_problem(str(error))

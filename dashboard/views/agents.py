@@ -73,6 +73,9 @@ COLUMNS: tuple[Column[AgentRow, AgentRank], ...] = (
     Column("NOW", 18, grow=2, max_width=70, calm=True, shell_rank=9, meaning="what it works on, or what it waits for",
            cell=lambda row: now_of_agent(row.agent, row.counts, row.now_ms, beside_state=True)),
     Column("CAN", 14, grow=1, drop=7, shell_rank=0, meaning="its specialties: what work asks for", cell=_specialties),
+    Column("ORIGIN", 10, grow=1, max_width=30, drop=8, shell_rank=0,
+           meaning="where it was found: an id of the catalogue, a document",
+           cell=lambda row: Cell(row.agent.origin.id if row.agent.origin is not None else "", "muted")),
     Column("QUEUE", 6, right=True, drop=3, meaning="tasks that could begin and wait for this agent", cell=_queue,
            order=Order("queue", lambda agent, counts: -counts.waiting_of[agent.id], step=4)),
     Column("DONE", 7, right=True, meaning="attempts that ended well",
@@ -120,7 +123,7 @@ def agents(
     columns = visible_columns(
         COLUMNS,
         {"AGENT": (widest, widest), "UNDER": (_UNDER_WIDTH, under_width)},
-        without=() if is_metered(state) else USAGE_TITLES,
+        without=_without(state),
     )
     return Listing(
         columns=columns,
@@ -129,6 +132,12 @@ def agents(
         empty=empty_message(needle, "agent", "no agents yet", ": add FILE  adds one"),
         total=len(state.agents),
     )
+
+
+def _without(state: State) -> tuple[str, ...]:
+    """Return the titles of the columns that would be empty."""
+    origin = () if any(agent.origin is not None for agent in state.agents.values()) else ("ORIGIN",)
+    return (*origin, *(() if is_metered(state) else USAGE_TITLES))
 
 
 def widest_name(state: State) -> int:

@@ -46,6 +46,7 @@ def agent_item(state: State, agent: Agent, counts: Digest) -> Item:
         "p50_ms": None if p50_ms is None else round(p50_ms),
         **usage_item(agent.usage),
         "instances": agent.size,
+        "origin": None if agent.origin is None else fields_of(agent.origin, "kind id hash"),
         "track_record": {category: _record_item(record) for category, record in agent.track_record.items()},
     }
 

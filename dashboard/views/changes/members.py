@@ -5,12 +5,16 @@ from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.glyphs import ACTIVITY
 from engine.core.queries.team.able import is_able
+from engine.core.queries.team.discovery import describe_search, words_to_find
 from engine.core.queries.team.strategies import known_strategies
 from engine.core.queries.team.tree import depth_of, subtree_of
 from engine.core.queries.work.placement import stand_ins
 from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import Agent, State, Supervisor, Task
 from engine.core.validation.bounds import LOWEST_PRIORITY
+
+MAX_WORDS = 6
+"""Words of a request that are named because nobody knows them."""
 
 
 def possible_parents(state: State, member_id: str) -> list[Choice]:
@@ -121,7 +125,9 @@ def has_conversations(state: State, supervisor_id: str | None) -> bool:
     return bool(supervisor.conversations) or any(state.spec_of(agent).is_played_by_model for agent in under)
 
 
-def describe_coordination(state: State, supervisor_id: str | None, category: str | None, mode: str = "") -> list[Cell]:
+def describe_coordination(
+    state: State, supervisor_id: str | None, category: str | None, mode: str = "", *, request: str = ""
+) -> list[Cell]:
     """Describe how a request would be coordinated; `mode` is a strategy for this run alone."""
     supervisor = state.supervisors.get(supervisor_id or "")
     if supervisor is None:
@@ -135,4 +141,7 @@ def describe_coordination(state: State, supervisor_id: str | None, category: str
         lines.append(Cell(f"{supervisor.name} has failed and takes no requests until it is resumed (z)", "error"))
     elif supervisor.paused:
         lines.append(Cell(f"{supervisor.name} is paused: it is begun when that ends", "paused"))
+    if sought := words_to_find(state, supervisor, request, category):
+        words = ", ".join(sought[:MAX_WORDS]) + ("…" if len(sought) > MAX_WORDS else "")
+        lines.append(Cell(f"nobody in the team knows {words}: {describe_search(supervisor.discovery)}", "accent"))
     return lines

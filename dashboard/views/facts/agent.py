@@ -117,7 +117,9 @@ def _name_of_tool(reference: str) -> str:
 
 def _origin(agent: Agent) -> Iterator[Fact]:
     if (origin := agent.origin) is not None:
-        yield Fact("from", f"{origin.kind} {origin.id}", "muted", "place", rank=6, more=f"content {origin.hash}")
+        is_found = origin.kind == "discovery"
+        label, kind = ("found", "for a request:") if is_found else ("from", origin.kind)
+        yield Fact(label, f"{kind} {origin.id}", "muted", "place", rank=6, more=f"content {origin.hash}")
 
 
 def _place(state: State, agent: Agent, spec: AgentSpec) -> Iterator[Fact]:

@@ -89,6 +89,7 @@ def supervisor_page(
     facts = supervisor_facts(state, supervisor, counts, now_ms=now_ms, activity=activity)
     cells = _member_cells("supervisor", supervisor, facts)
     cells += [BLANK, Cell("SETTINGS", "muted"), *to_cells(in_groups(facts, "settings", "options"), wide=14)]
+    cells += _section("SEARCHES", to_cells(in_groups(facts, "searches")))
     return [*cells, BLANK, Cell("LAST EVENTS", "muted"), *_history(history)]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from dashboard.views.drawing.facts import Fact
+from dashboard.views.facts.searches import search_facts, searches_of_run
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.forecast import may_grow, time_left
 from dashboard.views.measures.limits import limit_facts
@@ -21,6 +22,7 @@ AnyRun: TypeAlias = Run | RunSummary
 def run_facts(state: State, run: AnyRun, counts: Digest, *, now_ms: int) -> list[Fact]:
     """Return all that is known of a run, in groups, each in the order of its importance."""
     facts = [*_head(state, run, counts, now_ms), *_figures(state, run, now_ms, counts.working)]
+    facts += search_facts(state, searches_of_run(state, run.id), now_ms=now_ms, group="terms")
     if run.labels:
         facts.append(Fact("labels", format_labels(run.labels), "muted", "terms"))
     if isinstance(run, Run):

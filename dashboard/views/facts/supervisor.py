@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from dashboard.views.drawing.facts import Fact
 from dashboard.views.drawing.rows import Cell
+from dashboard.views.facts.searches import discovery_fact, search_facts
 from dashboard.views.facts.spec_fields import format_value
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
@@ -38,7 +39,7 @@ _WITH_NUMBER = {ACTIVITY[kind].word for kind in (*_URGENT, "working", "draining"
 """States that stand beside the number of busy agents."""
 _SETTINGS = ("max_parallel", "aggregation", "lead", "on_failure", "balance", "strategies")
 """Settings that matter most; the others are only described."""
-_OTHERS = ("aggregator", "participants", "auto_discover", "max_matches", "default_agent", "max_agents")
+_OTHERS = ("aggregator", "participants", "default_agent", "max_agents")
 
 
 def supervisor_facts(
@@ -58,6 +59,8 @@ def supervisor_facts(
         *hand_over_facts(supervisor),
         *usage_facts(supervisor.usage),
         *_settings(state, supervisor),
+        *discovery_fact(supervisor),
+        *search_facts(state, reversed(supervisor.discoveries), now_ms=now_ms, group="searches"),
         *alert_facts(supervisor),
         *limit_facts(state, supervisor.id, now_ms=now_ms),
     ]
@@ -98,6 +101,7 @@ def _settings(state: State, supervisor: Supervisor) -> Iterator[Fact]:
     values |= {name: getattr(supervisor.options, name) for name in field_names(SupervisorOptions)}
     values["on_failure"] = inherited_option(state, supervisor, "on_failure", "as each agent says")
     values["balance"] = inherited_option(state, supervisor, "balance", None)
+    values["discovery"] = None  # `discovery_fact`
     for name in (*_SETTINGS, *(name for name in values if name not in _SETTINGS)):
         if text := format_value(values[name] or ""):
             yield Fact(field_label(name), text, group="settings" if name in _SETTINGS else "options")
@@ -154,9 +158,13 @@ def now_of_supervisor(state: State, supervisor: Supervisor, counts: Digest) -> C
     runs = [run for run in state.runs.values() if run.supervisor_id == supervisor.id]
     if runs:
         run = next((run for run in runs if run.running), runs[-1])
-        nodes = [state.tasks[child] for child in state.tasks[run.root_id].children if child in state.tasks]
+        group = state.tasks[run.root_id]
+        nodes = [state.tasks[child] for child in group.children if child in state.tasks]
         others = f", and {pluralize(len(runs) - 1, 'other run')}" if len(runs) > 1 else ""
         title = plan_line(nodes, counts) or run.title
+        if group.search is not None and not nodes:
+            found = counts.activities.of_task(group)
+            return Cell(f"{run.id} {found.words}{others}", ACTIVITY[found.kind].tone)
         return Cell(f"{run.id}: {title}{others}" if others else title, "muted")
     return Cell(f"{waiting:,} waiting" if waiting else "", "muted")
 

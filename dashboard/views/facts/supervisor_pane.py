@@ -14,6 +14,7 @@ from dashboard.views.facts.agent_pane import PaneData
 from dashboard.views.facts.ended import RecentEnd, recent_lines
 from dashboard.views.facts.now import now_of_agent
 from dashboard.views.facts.pages import History
+from dashboard.views.facts.searches import describe_result
 from dashboard.views.facts.steps import words_now
 from dashboard.views.facts.supervisor import now_of_supervisor, state_of_supervisor, supervisor_facts
 from dashboard.views.measures.progress import Progress, time_to_go
@@ -28,6 +29,8 @@ GRAPH_MIN_HEIGHT = 28
 MIN_BAR_WIDTH = 3
 """Minimum cells of a member's bar; without room for it beside `MIN_NAME_WIDTH` there is no bar."""
 MIN_NAME_WIDTH = 8
+MAX_SEARCHES = 4
+"""Searches for agents that are shown."""
 MIN_WORDS_HEIGHT, MAX_WORDS_LINES = 4, 6
 """Minimum lines for what agents say now, and maximum lines of one of them."""
 _STATUSES = {"done": TaskStatus.DONE, "failed": TaskStatus.FAILED}
@@ -213,10 +216,24 @@ def supervisor_side(data: PaneData, supervisor: Supervisor, history: History, wi
     """Return the pane beside the members on the page of a supervisor."""
     room = width - EDGE_WIDTH
     queue = queue_section(data, supervisor, room, 0 if height < 12 else 3 if height < 24 else 5)
-    settings = [_settings(data, facts_of(data, supervisor), room)]
+    settings = [_settings(data, facts_of(data, supervisor), room), *_searches(data, supervisor, room)]
     switches = [Section("STRATEGIES", _switches(data, supervisor, history, room))]
     left = height - height_of([*queue, *settings, *switches]) - 1
     return draw_frame((), [*queue, *settings, *switches, *ended_section(data, supervisor, room, left)], width, height)
+
+
+def _searches(data: PaneData, supervisor: Supervisor, room: int) -> list[Section]:
+    """Return the last searches for agents outside the team, the newest first."""
+    lines = [
+        spread(
+            [Span(describe_result(data.state, search))],
+            [Span(ago(data.now_ms - search.at_ms), "faint")],
+            room,
+            key=search.run_id,
+        )
+        for search in supervisor.discoveries[: -MAX_SEARCHES - 1 : -1]
+    ]
+    return [Section("SEARCHES", lines)] if lines else []
 
 
 def _settings(data: PaneData, facts: Sequence[Fact], room: int) -> Section:
