@@ -24,6 +24,7 @@ from dashboard.views.changes.bulk import plan_cancel, plan_removal
 from dashboard.views.changes.targets import Target, describe_work, receiver
 from dashboard.views.drawing.facts import to_cells
 from dashboard.views.drawing.rows import Cell, labelled_cell
+from dashboard.views.facts.searches import discovery_fact
 from dashboard.views.facts.supervisor import alert_facts, hand_over_facts
 from dashboard.views.measures.limits import limit_facts
 from dashboard.views.words.amounts import pluralize
@@ -128,7 +129,8 @@ def _current_settings(state: State, supervisor_id: str, now_ms: int) -> Sequence
     )
     lines = [Cell(f"{value!s:<12} {about}", "", f"{key:<14}") for key, value, about in rows]
     limits = limit_facts(state, supervisor.id, now_ms=now_ms)
-    return [*lines, *to_cells([*limits, *alert_facts(supervisor), *hand_over_facts(supervisor)], wide=14)]
+    others = [*discovery_fact(supervisor), *limits, *alert_facts(supervisor), *hand_over_facts(supervisor)]
+    return [*lines, *to_cells(others, wide=14)]
 
 
 def _settings_command(supervisor_id: str, text: str, _now_ms: int) -> Command | None:
