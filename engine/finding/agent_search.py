@@ -111,14 +111,15 @@ class AgentSearch:
         return find_stored(config, words, self._trusting.folder, faults, self._catalogue)
 
     async def _find_at_servers(self, state: State, supervisor: Supervisor, faults: list[str]) -> list[FoundSpec]:
-        found = []
+        found, model = [], _model_for_new(state, supervisor)
+        members = [state.spec_of(agent) for agent in state.agents.values()]
         for name, server in team_servers(state, supervisor.id).items():
             try:
                 tools = await self._tools_of(server)
             except Unusable as unusable:
                 faults.append(f"the tool server {name!r}: {unusable.reason}")
                 continue
-            if (agent := agent_for(name, tools, _model_for_new(state, supervisor))) is not None:
+            if (agent := agent_for(name, tools, model, members)) is not None:
                 found.append(agent)
         return found
 

@@ -15,6 +15,7 @@ from engine.catalogue.pack_files import read_packs
 from engine.catalogue.writer import CatalogueWriter
 from engine.core.commands import Answer, RegisterSpec
 from engine.core.errors import BadValue
+from engine.core.records.records import JsonValue
 from engine.core.signals import AgentsFound, FoundSpec
 from engine.core.specs.model_spec import ModelSpec, Price
 from engine.core.state import Escalation
@@ -93,6 +94,42 @@ async def test_an_approved_entry_joins_when_a_person_lets_it_in_and_takes_part(
         assert (origin.kind, origin.id[0]) == ("discovery", "c")
         (planned,) = await running.journal("group_planned")
         assert b'"worker_id":"a2"' in planned.body
+
+
+async def test_an_agent_that_many_requests_wait_for_is_asked_about_alike_and_joins_once(
+    engine: Engines, catalogue: Callable[..., Catalogue]
+) -> None:
+    more = "  - {name: cook, type: scripted, specialties: [cook], script: [{output: done}]}\n"
+    async with engine(researcher(), host={"catalogue": catalogue(PACK + more)}, **discovers("catalogue")) as running:
+        runs = [await running.submit(REQUEST) for _ in range(20)]
+        both, other = await running.submit("translate and cook"), await running.submit("research and cook")
+        with anyio.fail_after(PATIENCE_S):
+            await running.until(lambda state: len(state.escalations) == 22)
+        ids = {question.run_id: question.id for question in running.state.escalations.values()}
+
+        await running.host.order(Answer(escalation=ids[runs[0]], answer="add", alike=True))
+        for run in runs:
+            assert (await running.ended(run))[0].status == "done"
+        assert names(running) == ["researcher", "translator"]
+        assert {question.run_id for question in running.state.escalations.values()} == {both, other}
+
+        await running.host.order(Answer(escalation=ids[both], answer="add"))
+        assert (await running.ended(both))[0].status == "done"
+        assert names(running) == ["researcher", "translator", "cook"]
+
+
+async def test_an_agent_of_a_tool_server_that_the_team_does_not_have_is_a_fault_and_does_not_join(
+    engine: Engines, catalogue: Callable[..., Catalogue]
+) -> None:
+    lost = PACK.replace("type: scripted", "model: a/b, mcp: [charts/read]").replace(", script: [{output: done}]", "")
+    lost += "mcp: {charts: {argv: [charts-mcp]}}\n"
+    settings = discovers("catalogue", approve="granted")
+    async with engine(researcher(), host={"catalogue": catalogue(lost)}, **settings) as running:
+        await running.ask(REQUEST)
+
+        assert names(running) == ["researcher"]
+        (record,) = await running.journal("discovered")
+        assert b"translator: no tool server 'charts' here or above" in record.body
 
 
 async def test_nothing_that_is_not_approved_is_offered(engine: Engines, catalogue: Callable[..., Catalogue]) -> None:
@@ -246,6 +283,19 @@ def test_tools_without_usable_names_make_no_agent() -> None:
     made = agent_for("sea", [*tools, OfferedTool("read_tide\n", "", {})], "fake")
     assert made is not None
     assert made.spec.specialties == ("read tide",)
+
+
+def test_an_agent_for_a_tool_server_asks_before_what_others_of_the_team_ask_before() -> None:
+    tools = [OfferedTool(name, "", {}) for name in ("read", "write", "wipe")]
+    guard: JsonValue = {"matches": "/etc/"}
+    careful = AgentSpec(name="ada", agent_type="ReactAgent", mcp=["sea"], approve={"sea/write": "always", "add": guard})
+    careless = AgentSpec(
+        name="bob", agent_type="ReactAgent", mcp=["sea"],
+        approve={"sea/read": "never", "sea/wipe": guard, "land/x": guard},
+    )  # fmt: skip
+    made = agent_for("sea", tools, "fake", [careful, careless])
+    assert made is not None
+    assert made.spec.approve == {"sea/wipe": "always", "sea/write": "always"}
 
 
 async def test_an_answer_of_a_search_that_cannot_be_journaled_keeps_no_request_waiting(engine: Engines) -> None:

@@ -39,7 +39,8 @@ def answer(state: State, command: Answer, ctx: DecisionContext) -> Decided:
         escalation.id: escalation
         for escalation in (question, *(find_question(state, target) for target in command.also))
     }
-    if command.alike:
+    # The same agents join once, for all requests that wait for them.
+    if command.alike or (question.kind == DISCOVER and command.answer == ADD):
         questions |= {escalation.id: escalation for escalation in similar_questions(state, question)}
     trusted = _trust_offered(state, question, _let_in(questions.values(), command), ctx)
     events = [_answer_question(state, escalation, command) for escalation in questions.values()]

@@ -11,7 +11,7 @@ import msgspec
 
 from engine.core import commands
 from engine.core.decide.teams.scratch import Scratch
-from engine.core.decide.teams.team import RESERVED_NAME, add_agent
+from engine.core.decide.teams.team import RESERVED_NAME, add_agent, refuse_unless
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import ask
 from engine.core.discovery.match import Match
@@ -20,7 +20,14 @@ from engine.core.events import Discovered, EscalationAnswered, Event
 from engine.core.queries.people.offers import ADD, DISCOVER, SKIP, offered_in
 from engine.core.queries.targets import id_target, member_name
 from engine.core.queries.team.code import references_of
-from engine.core.queries.team.discovery import describe_found, matches_in_team, offer_of, registered_specs
+from engine.core.queries.team.discovery import (
+    agents_to_choose_from,
+    describe_found,
+    matches_in_team,
+    offer_of,
+    registered_specs,
+)
+from engine.core.queries.team.models import why_no_servers
 from engine.core.records.records import JsonValue, copy_with
 from engine.core.signals import AgentsFound, FoundSpec
 from engine.core.specs.discovery import AgentDiscoveryMode
@@ -79,7 +86,9 @@ def on_discovery_answered(state: State, event: EscalationAnswered, ctx: Decision
         return []
     # Others may have joined since the question was asked.
     replaceable = _replaceable(state, supervisor, strings(event.detail.get("needed", [])))
-    chosen = offered_in(event.detail)[: _room(state, supervisor, group, replaceable)]
+    present = {agent.spec for agent in agents_to_choose_from(state, supervisor)}
+    missing = [each for each in offered_in(event.detail) if each.hash not in present]
+    chosen = missing[: _room(state, supervisor, group, replaceable)]
     return _addition(state, group, supervisor, chosen, copy_with(ctx, replaceable=replaceable)).events
 
 
@@ -148,6 +157,7 @@ def _addition(
         )
         origin = Origin(kind="discovery", id=each.id, hash=each.hash)
         try:
+            refuse_unless(not (why_not := why_no_servers(state, supervisor.id, each.spec)), why_not)
             decided = add_agent(scratch.state, command, copy_with(ctx, origin=origin, run_id=group.run_id))
         except Refused as refusal:
             refusals.append(f"{each.spec.name}: {refusal.reason}")

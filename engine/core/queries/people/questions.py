@@ -53,6 +53,14 @@ def similar_questions(state: State, question: Escalation) -> list[Escalation]:
 
 
 def _similarity_key(question: Escalation) -> tuple[str, list[str], JsonValue]:
-    """Return a key that similar questions share: their kind, options, and the tool or the words of an agent."""
-    text_or_tool = question.question if question.kind == "ask" else question.detail.get("tool")
-    return question.kind, question.options, text_or_tool
+    """Return a key that similar questions share: their kind, options, and the tool, agents or words they are about."""
+    return question.kind, question.options, _about(question)
+
+
+def _about(question: Escalation) -> JsonValue:
+    if question.kind == "ask":
+        return question.question
+    agents = question.detail.get("agents")
+    if question.kind == "discover" and isinstance(agents, list):
+        return [question.question, *(agent.get("hash") for agent in agents if isinstance(agent, dict))]
+    return question.detail.get("tool")

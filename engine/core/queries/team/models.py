@@ -47,6 +47,13 @@ def team_servers(state: State, supervisor_id: str) -> dict[str, McpSpec]:
     return servers
 
 
+def why_no_servers(state: State, supervisor_id: str, spec: AgentSpec) -> str:
+    """Return why a tool server of a spec cannot be used in a team; "" if all can be."""
+    servers = team_servers(state, supervisor_id)
+    name = next((name for name in spec.mcp if name.partition("/")[0] not in servers), None)
+    return "" if name is None else f"no tool server {name.partition('/')[0]!r} here or above"
+
+
 def models_to_swap(state: State, agents: Sequence[Agent]) -> dict[str, ModelSpec]:
     """Return the models of the team that each of some agents may be given, but the one that all of them have first.
 
