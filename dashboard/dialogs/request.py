@@ -101,9 +101,11 @@ class RequestDialog(Dialog):
             self.text_of("would").show_any([])
             self.show_problem(refusal)
             return
-        self.rehearse(command, "" if command.request == _UNWRITTEN else self._shell(command, mode))
+        rehearsal = self.rehearse(command, "" if command.request == _UNWRITTEN else self._shell(command, mode))
         if command.request == _UNWRITTEN:
             self.text_of("would").show_any([])
+            if _UNWRITTEN in rehearsal.refusal:  # of the text alone, such as that no agent matches it
+                self.show_problem("")
 
     def _shell(self, command: Submit, mode: str) -> str:
         """Return the equivalent command lines, empty if there are none; another strategy needs a second line."""

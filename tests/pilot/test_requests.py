@@ -21,6 +21,7 @@ from store.journals.records import StandbyInfo
 from tests.pilot.engines import until
 from tests.pilot.hand import opened
 from tests.pilot.trouble import trouble
+from tests.world import agent, team_world
 
 pytestmark = pytest.mark.anyio
 
@@ -112,6 +113,14 @@ async def test_what_would_be_refused_is_said_as_it_is_typed_and_keeps_the_dialog
         assert hand.problem.startswith("would be refused: ")
         await hand.press("enter")
         assert not hand.app.orders
+
+
+async def test_that_no_agent_matches_is_said_of_words_that_were_typed_alone(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=team_world(agent("ada", "parsing"), auto_discover=True)) as hand:
+        await hand.press("n")
+        assert hand.problem == ""
+        await hand.press(*"dance")
+        assert "no agent can 'dance'" in hand.problem
 
 
 async def test_one_run_may_have_a_strategy_of_its_own(tmp_path: Path) -> None:
