@@ -259,6 +259,7 @@ def test_every_field_with_an_id_is_known_to_renaming() -> None:
         "steers",
         "spent_by",
         "last_tasks",
+        "discoveries",
     }
     not_carried = {"running", "parked", "ready", "free", "open"}
     for kind, cls in kinds.items():

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from engine.core.commands import Answer, Cancel, Pause, Resume, SupervisorSpec, SwitchStrategy
+from engine.core.documents.importing import raise_ids
 from engine.core.events import Discovered, Event, GroupPlanned, PlanAsked
 from engine.core.legality import faults_of
 from engine.core.queries.team.code import references_of
@@ -19,7 +20,7 @@ from engine.core.specs.spec import AgentSpec, spec_hash
 from engine.core.state import Escalation
 from engine.core.transfer.approvals import forget_approvals
 from tests.depth import examples
-from tests.story import refused, submitted, works
+from tests.story import done, refused, submitted, works
 from tests.world import World, agent, team_world
 
 CATALOGUE, DYNAMIC, REGISTRY = AgentDiscoveryMode.CATALOGUE, AgentDiscoveryMode.DYNAMIC, AgentDiscoveryMode.REGISTRY
@@ -357,3 +358,28 @@ def test_a_copy_of_the_team_looks_for_the_agents_again_that_a_person_was_asked_a
 
     assert world.state.escalations == {}
     assert [effect.words for effect in world.searches.values()] == [["translate"]]
+
+
+def test_a_paused_request_is_searched_for_when_it_is_resumed() -> None:
+    world = searching()
+    run_id = submitted(world, "parse")
+    later = submitted(world, "translate", after=[run_id])
+    world.order(Pause(target=f"@{later}"))
+    done(world, "ada")
+    assert world.searches == {}
+
+    world.order(Resume(target=f"@{later}"))
+
+    assert [*world.searches] == [world.state.runs[later].root_id]
+
+
+def test_what_is_remembered_of_a_search_keeps_its_ids_in_an_import() -> None:
+    world = searching()
+    asked_for(world, "translate and parse", found("tom", "translate"))
+
+    raise_ids(world.state, {"t": 10, "a": 20}, used_names=())
+
+    (supervisor,) = world.state.supervisors.values()
+    (search,) = supervisor.discoveries
+    assert search.task_id == "t11"
+    assert {match.id for match in search.matches} == {"a21", "c-tom"}

@@ -4,6 +4,9 @@ from engine.core.records.records import fact
 
 _WEAK_BELOW = 0.5
 
+TEAM = "team"
+"""Where an agent of the team is found."""
+
 
 @fact
 class Match:
@@ -11,7 +14,7 @@ class Match:
 
     id: str
     name: str
-    source: str = "team"
+    source: str = TEAM
     """Where it was found."""
     score: float
     """From 0 to 1: points of its words, of those that a specialty would get for every word that anybody matches."""

@@ -8,9 +8,10 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import force_setattr
 
+from engine.core.discovery.match import TEAM
 from engine.core.documents.table import EntityTable
 from engine.core.records.records import copy_with, fact
-from engine.core.state import OTHER, Call, Conversation, State
+from engine.core.state import OTHER, Call, Conversation, Discovery, State
 
 NewId: TypeAlias = Callable[[str], str]
 _NUMBER = "[1-9][0-9]{0,14}"
@@ -110,6 +111,25 @@ def _exchanges(values: Iterable[dict[str, Conversation]]) -> Iterator[Any]:
     )
 
 
+def _map_discoveries(discoveries: list[Discovery], new_id: NewId) -> list[Discovery]:
+    return [
+        copy_with(
+            each,
+            task_id=new_id(each.task_id),
+            matches=[
+                copy_with(match, id=new_id(match.id)) if match.source == TEAM else match for match in each.matches
+            ],
+        )
+        for each in discoveries
+    ]
+
+
+def _ids_in_discoveries(values: Iterable[list[Discovery] | None]) -> Iterator[str]:
+    for each in _flatten(values):
+        yield each.task_id
+        yield from (match.id for match in each.matches if match.source == TEAM)
+
+
 @fact
 class Ids:
     """How a field contains ids."""
@@ -144,6 +164,7 @@ FIELDS: dict[str, dict[str, Ids]] = {
         "conversations": Ids(
             letters="rsa", map_ids=_map_conversations, ids_in=_ids_in_conversations, may_be_missing=True
         ),
+        "discoveries": Ids(letters="ta", map_ids=_map_discoveries, ids_in=_ids_in_discoveries, may_be_missing=True),
     },
     "agents": {
         "id": Ids(letters="a"),
@@ -251,7 +272,9 @@ def last_numbers(state: State) -> Counter[str]:
     steers = [steer_id for task in state.tasks.values() if task.steers for steer_id in task.steers]
     used = {letter: getattr(state, kind) for letter, kind in LETTERS.items()}
     tasks = [task.task_id for agent in state.agents.values() for task in agent.last_tasks]
+    found = [*_ids_in_discoveries(supervisor.discoveries for supervisor in state.supervisors.values())]
     former = [("a", [spender_id for spender_id in state.spending if spender_id != OTHER]), ("t", tasks)]
+    former += [(letter, [each for each in found if each[0] == letter]) for letter in "ta"]
     for letter, ids in (*used.items(), *former, ("n", steers), ("r", [run.id for run in state.finished])):
         most_digits = max(map(len, ids), default=0)
         highest = max((entity_id for entity_id in ids if len(entity_id) == most_digits), default="")

@@ -126,6 +126,16 @@ def _resume_pending_work(state: State, event: events.EngineStarted | events.Stat
     ]
 
 
+def _run_resumed(state: State, event: events.RunResumed) -> list[FollowUp]:
+    """Look for agents for the graphs that have waited for it."""
+    tasks = map(state.tasks.__getitem__, state.runs[event.run_id].tasks)
+    return [
+        followups.StartUnblocked(task_id=task.id)
+        for task in tasks
+        if task.kind == "group" and task.status is TaskStatus.WAITING and not task.blockers
+    ]
+
+
 def _run_submitted(state: State, event: events.RunSubmitted) -> list[FollowUp]:
     if event.after:
         return []

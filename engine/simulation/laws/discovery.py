@@ -12,11 +12,13 @@ from engine.simulation.shadow_ledger import ShadowLedger
 
 @law(events.PlanAsked, events.Discovered)
 def a_request_is_searched_for_once(ledger: ShadowLedger, event: events.PlanAsked | events.Discovered) -> str | None:
-    """Each engine searches for a graph at most once, and no engine does once a search has ended."""
+    """Each engine searches for a graph at most once, no engine once a search has ended, and none while it is paused."""
     search = ledger.discovery.searches.get(event.task_id)
     if isinstance(event, events.Discovered):
         is_open = search is not None and search.is_asked and not search.has_ended
         return None if is_open else f"a search for {event.task_id} ends that is not under way"
+    if event.words and ledger.work.runs[event.run_id].paused:
+        return f"agents are looked for for {event.task_id}, and {event.run_id} is paused"
     if search is None or not event.words:
         return None
     if search.has_ended:

@@ -6,8 +6,8 @@ entities come in one event: they are taken from the folded state (`adopt`), and 
 compares imports with their document.
 
 `team`: supervisors and agents. `work`, `runs` and `attempts`: runs, tasks, attempts and questions. `spending`: usage
-and counts at every level. `failures`: policies, circuits and restarts. `turns`: the order in which things begin.
-`shadow_ledger` beside this package has all of them.
+and counts at every level. `discovery`: searches, and who may join. `failures`: policies, circuits and restarts.
+`turns`: the order in which things begin. `shadow_ledger` beside this package has all of them.
 """
 
 from collections.abc import Callable

@@ -45,7 +45,8 @@ def plan_group(state: State, followup: PlanGroup, ctx: DecisionContext, mint: Mi
             return [PlanAsked(task_id=group.id)]
         text = request
     if group.search is None and (sought := words_to_find(state, supervisor, text or "", category)):
-        return [PlanAsked(task_id=group.id, words=sought)]
+        # A search may spend; `RunResumed` starts it.
+        return [] if state.runs[group.run_id].paused else [PlanAsked(task_id=group.id, words=sought)]
     try:
         before = members_of_earlier_runs(state, state.runs[group.run_id], group)
         cast = cast_for(state, supervisor, text or "", category, before=before)
