@@ -171,6 +171,10 @@ def failure_of(error: BaseException) -> CommandFailure:
 
 def _of_click(error: click.ClickException) -> CommandFailure:
     hint = ""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError) and error.ctx is not None:
+        assert isinstance(error.ctx.command, click.Group)
+        names = ", ".join(error.ctx.command.list_commands(error.ctx))
+        return CommandFailure("usage", f"say what to do: {names}", f"see: {error.ctx.command_path} --help", WRONG_USAGE)
     if isinstance(error, click.UsageError) and error.ctx is not None and not isinstance(error, UnknownCommand):
         hint = f"see: {error.ctx.command_path} --help"
     message = " ".join(error.format_message().split()).rstrip(".")

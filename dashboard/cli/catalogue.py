@@ -46,19 +46,21 @@ def catalogue() -> None:
     """
 
 
+_CATALOGUE = click.option(
+    "--catalogue",
+    "path",
+    metavar="PATH",
+    type=click.Path(path_type=Path),
+    callback=lambda ctx, parameter, value: None if value is None else expand_path(value),
+    help="The catalogue; QUARTERDECK_CATALOGUE says the same. By default it is in the data folder.",
+)
+
+
 def _subcommand(group: click.Group, name: str) -> Callable[[F], F]:
     """Register a subcommand with `--catalogue`, whose function is given the path, and with the options of all."""
 
     def register(function: F) -> F:
-        option = click.option(
-            "--catalogue",
-            "path",
-            metavar="PATH",
-            type=click.Path(path_type=Path),
-            callback=lambda ctx, parameter, value: None if value is None else expand_path(value),
-            help="The catalogue; QUARTERDECK_CATALOGUE says the same. By default it is in the data folder.",
-        )
-        command = click.command(name)(option(click.pass_context(function)))
+        command = click.command(name)(_CATALOGUE(click.pass_context(function)))
         command.params += _OPTIONS
         group.add_command(command)
         return function
@@ -166,12 +168,16 @@ def search(ctx: click.Context, path: Path | None, *, words: tuple[str, ...], wit
     else:
         rows = [FoundEntry(entry) for entry in catalogue.entries(limit=limit, approved_only=not with_unapproved)]
     empty = "" if rows else _describe_nothing(catalogue, text, with_unapproved=with_unapproved)
-    emit(ctx, "catalogue", {"items": [entry_item(row) for row in rows]}, lambda: entry_table(rows, empty))
+    cut = [f"only the first {limit:,} are shown; --limit allows more"] if len(rows) == limit else []
+    items = [entry_item(row) for row in rows]
+    emit(ctx, "catalogue", {"items": items}, lambda: [*entry_table(rows, empty).lines(), *cut])
     return DONE
 
 
 def _describe_nothing(catalogue: Catalogue, text: str, *, with_unapproved: bool) -> str:
     count = catalogue.count()
+    if catalogue.path is None:
+        return "this user has no home folder, so no catalogue; set XDG_DATA_HOME or give --catalogue"
     if not count:
         return f"the catalogue is empty ({catalogue.path}); add a pack: quarterdeck catalogue add FILE"
     kind = "entry" if with_unapproved else "approved entry"
@@ -208,7 +214,8 @@ def _entry(catalogue: Catalogue, entry_id: str) -> CatalogueEntry:
 def approve(ctx: click.Context, path: Path | None, *, ids: tuple[str, ...]) -> int:
     """Let teams find and take entries.
 
-    Entries are approved as they are now, all or none. A later revision has to be approved again.
+    Entries are approved as they are now, all or none; ID@2 only if that is still the revision of now. A later one has
+    to be approved again.
     """
     return _change(ctx, path, ids, "approve", "may be found and taken now")
 
@@ -238,7 +245,7 @@ def _change(ctx: click.Context, path: Path | None, ids: Iterable[str], method: s
     ids = list(dict.fromkeys(ids))
     with CatalogueWriter(path) as writer:
         getattr(writer, method)(ids)
-    entries = [entry for entry_id in ids if (entry := writer.catalogue.entry(entry_id)) is not None]
+    entries = [entry for entry_id in ids if (entry := writer.catalogue.entry(entry_id.partition("@")[0])) is not None]
     lines = [f"✓ {entry.name} ({entry.id}, revision {entry.revision}) {outcome}" for entry in entries]
     named = {reference: None for entry in entries for reference in references_of(entry.spec)}
     if method == "approve" and named:
@@ -305,14 +312,16 @@ def _stored_pack(catalogue: Catalogue, name: str | None) -> Pack:
 
 
 @click.group("keys", invoke_without_command=True)
+@_CATALOGUE
 @click.pass_context
-def keys(ctx: click.Context) -> None:
+def keys(ctx: click.Context, path: Path | None) -> None:
     """List, add and remove keys of packs.
 
     Signatures of packs by these keys are verified.
     """
+    ctx.default_map = {name: {"path": path} for name in ("add", "remove")}
     if ctx.invoked_subcommand is None:
-        _show_keys(ctx, None)
+        _show_keys(ctx, path)
 
 
 catalogue.add_command(keys)

@@ -19,9 +19,10 @@ from dashboard.cli.trust import trust_list
 from dashboard.reading.databases import DatabaseInfo, find_databases, inspect_database
 from dashboard.views.header import describe_standbys
 from dashboard.views.words.amounts import duration, pluralize
+from engine.catalogue.catalogue import Catalogue
 from engine.core.encoding.codec import decode_state_fast
 from engine.core.errors import CoreError
-from engine.errors import Unusable
+from engine.errors import CatalogueError, Unusable
 from engine.models.local_services import installed_agents, running_servers
 from engine.models.providers import find_keys
 from engine.reading.folding import fold_from
@@ -60,7 +61,7 @@ def doctor(ctx: click.Context, *, verifying: bool) -> int:
     """Check this machine and the databases for problems."""
     given_path = explicit_database(ctx)
     databases = [inspect_database(given_path)] if given_path is not None else find_databases(data_folder())
-    local_findings = [*_programs(), *_models(), *_folders(), *_worktrees(), *_tool_servers()]
+    local_findings = [*_programs(), *_models(), *_folders(), *_catalogue(), *_worktrees(), *_tool_servers()]
     findings = [*local_findings, *_databases(databases, verifying=verifying)]
     body = {
         "ok": all(finding.level != "fault" for finding in findings),
@@ -120,6 +121,13 @@ def _models() -> Iterator[Finding]:
         yield Finding("ok", "model server", "none on this computer answers (asked: ports 11434, 8000, 1234)")
     agents = ", ".join(installed_agents())
     yield Finding("ok", "command-line agents", agents or "none of those that are known here is installed")
+
+
+def _catalogue() -> Iterator[Finding]:
+    try:
+        yield Finding("ok", "catalogue", pluralize(Catalogue.open().count(), "entry", "entries"))
+    except CatalogueError as error:
+        yield Finding("fault", "catalogue", str(error))
 
 
 def _folders() -> Iterator[Finding]:

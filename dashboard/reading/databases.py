@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.platform.folders import NoHome, home_folder
+from engine.platform.folders import CATALOGUE_FILE, NoHome, home_folder
 from store import EngineInfo, MissingFile, NotOurFile, Reader, StandbyInfo, StoreError, check_database
 
 
@@ -38,7 +38,8 @@ class DatabaseInfo:
 
 def databases(folder: Path) -> list[DatabaseInfo]:
     """Return the databases in the data folder by name, those of the demo included."""
-    return [inspect_database(path) for path in sorted([*folder.glob("*.db"), *folder.glob("demo/*.db")])]
+    paths = sorted([*folder.glob("*.db"), *folder.glob("demo/*.db")])
+    return [inspect_database(path) for path in paths if path != folder / CATALOGUE_FILE]
 
 
 def find_databases(folder: Path) -> list[DatabaseInfo]:

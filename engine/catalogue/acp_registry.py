@@ -12,16 +12,17 @@ from typing import Any
 
 from engine.catalogue.entries import Pack
 from engine.catalogue.pack_files import MAX_PACK_BYTES, read_json
-from engine.core.errors import BadValue
 from engine.core.specs.spec import AgentSpec
 from engine.errors import CatalogueError
 from engine.teamfile import content_of
-from engine.teamfile.document import printable
+from engine.teamfile.agent_lists import MAX_AGENTS, team_around
+from engine.teamfile.build import agent_spec
+from engine.teamfile.document import TeamFileError, YamlDocument, printable
 
 PACK = "acp-registry"
 _PREFIXES = {"npx": ("npx", "--yes"), "uvx": ("uvx",)}
 _PACKAGE = re.compile(r"((?:@[a-z0-9~][\w.~-]*/)?[A-Za-z0-9~][\w.~-]*(?:\[[\w,.-]+\])?)(?:(?:@|==)(.+))?", re.ASCII)
-_EXACT = re.compile(r"v?\d+(\.\d+)*([.+-]?[0-9A-Za-z]+)*", re.ASCII)
+_EXACT = re.compile(r"v?\d[0-9A-Za-z]*([.+-][0-9A-Za-z]+)*", re.ASCII)
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
@@ -36,6 +37,8 @@ def read_acp_registry(path: Path) -> Pack:
     agents = value.get("agents") if isinstance(value, dict) else None
     if not isinstance(agents, list) or not all(isinstance(agent, dict) for agent in agents):
         raise CatalogueError(f"{path} is not a registry of ACP agents: it has no list 'agents'")
+    if len(agents) > MAX_AGENTS:
+        raise CatalogueError(f"{path} names {len(agents):,} agents; at most {MAX_AGENTS:,}")
     specs: dict[str, AgentSpec] = {}
     unusable: dict[str, str] = {}
     for number, agent in enumerate(agents, 1):
@@ -43,9 +46,13 @@ def read_acp_registry(path: Path) -> Pack:
         try:
             if name in specs:
                 raise _Unusable("occurs twice")
-            specs[name] = _spec(agent)
-        except (_Unusable, BadValue) as reason:
+            team = team_around(YamlDocument(None, {}), path, [_block(agent)])
+            specs[name] = agent_spec(team.agents[0])
+        except _Unusable as reason:
             unusable[name] = str(reason)
+        except TeamFileError as error:
+            problem = error.problems[0]
+            unusable[name] = f"{problem.field}: {problem.text}"
     return Pack(
         name=PACK,
         version=printable(str(value.get("version") or ""), 200),
@@ -56,7 +63,8 @@ def read_acp_registry(path: Path) -> Pack:
     )
 
 
-def _spec(agent: Mapping[str, Any]) -> AgentSpec:
+def _block(agent: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an agent as in a team file; nothing of it is checked yet."""
     distributions = agent.get("distribution")
     if not isinstance(distributions, dict):
         raise _Unusable("says not how it is distributed")
@@ -70,12 +78,13 @@ def _spec(agent: Mapping[str, Any]) -> AgentSpec:
     if not isinstance(arguments, list) or not all(isinstance(argument, str) for argument in arguments):
         raise _Unusable("has arguments that are not texts")
     texts = [agent.get("name"), agent.get("description")]
-    return AgentSpec(
-        name=agent.get("id"),  # type: ignore[arg-type]
-        agent_type="acp",
-        description=": ".join(text for text in texts if isinstance(text, str) and text),
-        options={"argv": [*_environment(distribution.get("env") or {}), *_PREFIXES[runner], package, *arguments]},
-    )
+    argv = [*_environment(distribution.get("env") or {}), *_PREFIXES[runner], package, *arguments]
+    return {
+        "name": agent.get("id"),
+        "type": "acp",
+        "description": ": ".join(text for text in texts if isinstance(text, str) and text),
+        "options": {"argv": argv},
+    }
 
 
 def _exact_package(package: object, version: object) -> str:

@@ -5,7 +5,7 @@ tides = "tides:agents.yaml"
 """
 
 from collections.abc import Iterable
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pathlib import Path
 
 from engine.catalogue.entries import Pack, TrustedKey
@@ -18,19 +18,26 @@ GROUP = "quarterdeck.agents"
 
 def component_names() -> list[str]:
     """Return the names of the packs that installed packages bring."""
-    return sorted({point.name for point in entry_points(group=GROUP)})
+    return sorted({point.name for point in _points()})
 
 
 def read_component(name: str, keys: Iterable[TrustedKey] = ()) -> Pack:
     """Read the pack of an entry point, of name `name`; raises as `read_packs`."""
-    points = list(entry_points(group=GROUP, name=name))
+    points = [point for point in _points() if point.name == name]
     if not points:
         hint = did_you_mean([], f"installed are: {', '.join(component_names()) or 'none'}")
         raise CatalogueError(f"no installed package has agents named {name!r:.60}; {hint}")
     if len(points) > 1:
-        packages = ", ".join(sorted(point.dist.name for point in points if point.dist is not None))
+        packages = ", ".join(sorted(str(point.dist.name) for point in points if point.dist is not None))
         raise CatalogueError(f"several packages have agents named {name!r}: {packages}; uninstall all but one")
     return read_pack(_file_of(points[0]), keys, source="entry_point")
+
+
+def _points() -> EntryPoints:
+    try:
+        return entry_points(group=GROUP)
+    except (ValueError, OSError) as error:  # one damaged package is enough
+        raise CatalogueError(f"what is installed cannot be read ({error}); look for it with: pip check") from error
 
 
 def _file_of(point: EntryPoint) -> Path:

@@ -12,15 +12,13 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from engine.errors import CatalogueError
-from engine.platform.folders import data_folder
+from engine.platform.folders import CATALOGUE_FILE, data_folder
 from store.errors import MissingFile, MissingFolder, StoreError, format_path
 from store.layout.connection import translate_errors
 from store.layout.file_check import open_checked
 from store.layout.files import Files, exists, file_size
 from store.layout.migrations import Kind
 
-FILE = "catalogue.db"
-"""The file, in the data folder."""
 VARIABLE = "QUARTERDECK_CATALOGUE"
 """Environment variable with another path."""
 
@@ -78,7 +76,7 @@ def catalogue_path(path: str | os.PathLike[str] | None = None) -> Path:
         NoHome: If the default is needed and the user has no home folder.
         CatalogueError: If it cannot be the path of a database.
     """
-    chosen_path = path or os.environ.get(VARIABLE) or data_folder() / FILE
+    chosen_path = path or os.environ.get(VARIABLE) or data_folder() / CATALOGUE_FILE
     with catalogue_errors(Path(chosen_path)):
         return Files.of(chosen_path).database
 
@@ -92,7 +90,8 @@ def catalogue_errors(path: Path) -> Iterator[None]:
     except StoreError as error:
         raise CatalogueError(f"the catalogue cannot be used: {error}") from error
     except OSError as error:
-        raise CatalogueError(f"the catalogue cannot be used: {format_path(path)} ({error.strerror})") from error
+        fault = f"{format_path(Path(error.filename or path))} ({error.strerror})"
+        raise CatalogueError(f"the catalogue cannot be used: {fault}; choose another path") from error
 
 
 @contextmanager

@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
 from pydantic import Field, ValidationError
 
 from engine.catalogue.entries import Pack, Source, TrustedKey
@@ -37,7 +36,7 @@ from engine.teamfile.document import (
     suggest,
 )
 from engine.teamfile.faults import problems_of
-from engine.teamfile.writing import agent_yaml, inexpressible_fields, own_values
+from engine.teamfile.writing import agent_yaml, inexpressible_fields, own_values, values_yaml
 
 MAX_PACK_BYTES = 100_000_000
 MAX_PACK_VALUES = 4_000_000
@@ -69,15 +68,19 @@ def read_packs(path: Path, keys: Iterable[TrustedKey] = ()) -> list[Pack]:
 
     Raises:
         TeamFileError: If a file has faults; has all of that file.
-        CatalogueError: If a signature is wrong, or a folder has no packs.
+        CatalogueError: If a signature is wrong, or a folder has no packs, or two of one name.
     """
     if not path.is_dir():
         return [read_pack(path, keys)]
     files = sorted(path.glob("*.yaml"))
     if not files:
         raise CatalogueError(f"{path} holds no file *.yaml; name a pack, or a folder of packs")
-    trusted_keys = list(keys)
-    return [read_pack(file, trusted_keys) for file in files]
+    trusted_keys, packs = list(keys), dict[str, Pack]()
+    for file in files:
+        pack = read_pack(file, trusted_keys)
+        if packs.setdefault(pack.name, pack) is not pack:
+            raise CatalogueError(f"{file} is a second pack {pack.name!r} in this folder; give each a name of its own")
+    return [*packs.values()]
 
 
 def read_pack(path: Path, keys: Iterable[TrustedKey] = (), *, source: Source = "file") -> Pack:
@@ -133,9 +136,8 @@ def pack_yaml(pack: Pack) -> str:
         name: {key: value for key, value in own_values(server, field_names(McpSpec)).items() if value}
         for name, server in pack.mcp.items()
     }
-    # JSON is YAML, with escapes for all that YAML does not allow in a text.
-    mcp = f"mcp: {msgspec.json.encode(servers).decode()}\n" if servers else ""
-    return f"pack: {msgspec.json.encode(about).decode()}\nagents:\n{agents}{mcp}"
+    mcp = f"mcp: {values_yaml(servers, in_one_line=True)}" if servers else ""
+    return f"pack: {values_yaml(about, in_one_line=True)}agents:\n{agents}{mcp}"
 
 
 def read_values(content: bytes, path: Path) -> YamlDocument:

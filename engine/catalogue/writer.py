@@ -145,14 +145,15 @@ class CatalogueWriter:
                 raise CatalogueError(f"there is no key {name!r:.60}; list them with: quarterdeck catalogue keys")
 
     def _current(self, connection: Connection, entry_id: str) -> tuple[int, str]:
-        """Return the number and the hash of the current revision of an entry."""
-        sql = "SELECT number, hash FROM entries WHERE id = ? AND removed_ms IS NULL"
-        row: tuple[int, str] | None = connection.execute(sql, (entry_id,)).fetchone()
+        """Return the number and the hash of the current revision of an entry; of `ID@REVISION` that must be it."""
+        bare_id, _, revision = entry_id.partition("@")
+        sql = "SELECT number, hash, revision FROM entries WHERE id = ? AND removed_ms IS NULL"
+        row: tuple[int, str, int] | None = connection.execute(sql, (bare_id,)).fetchone()
         if row is None:
-            raise CatalogueError(
-                f"there is no entry {entry_id!r}; look for it with: quarterdeck catalogue search --all"
-            )
-        return row
+            raise CatalogueError(f"there is no entry {bare_id!r}; look for it with: quarterdeck catalogue search --all")
+        if revision not in ("", str(row[2])):
+            raise CatalogueError(f"{bare_id} is at revision {row[2]} now, not {revision}; look at it again")
+        return row[:2]
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:

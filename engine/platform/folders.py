@@ -6,6 +6,9 @@ from pathlib import Path
 
 from engine.errors import EngineError
 
+CATALOGUE_FILE = "catalogue.db"
+"""The user's catalogue in that folder; all other databases there are of teams."""
+
 
 class NoHome(EngineError):
     """This user has no home folder."""

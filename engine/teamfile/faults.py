@@ -41,6 +41,7 @@ _SHAPES = {
     "https?": "write an address that begins with http:// or https://",
     ":": "write module:function, such as crew:survey",
     _VARIABLE: "write the name of an environment variable",
+    "x00-": "leave out control characters",
     "x00": "leave out characters with the number 0",
     "{0,63}": "use an ASCII letter, then up to 63 of these, digits, '_' or '-'",
 }

@@ -31,8 +31,13 @@ _LINE_WIDTH = 10**6
 
 def agent_yaml(spec: AgentSpec) -> str:
     """Return the YAML of one agent, without the team around it."""
-    node: Any = _Writer(default_flow_style=None, sort_keys=False).represent_data(_block(spec))  # type: ignore[arg-type]
-    node.flow_style = False
+    return values_yaml(_block(spec), in_one_line=False)
+
+
+def values_yaml(values: Mapping[str, Any], *, in_one_line: bool) -> str:
+    """Return the YAML of plain values, which a reader returns as the same values."""
+    node: Any = _Writer(default_flow_style=None, sort_keys=False).represent_data(values)  # type: ignore[arg-type]
+    node.flow_style = in_one_line
     text = str(yaml.serialize(node, Dumper=yaml.SafeDumper, width=_LINE_WIDTH, allow_unicode=True))
     # Such characters occur only in double quotes, where YAML has escapes for them.
     return "".join(

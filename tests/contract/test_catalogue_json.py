@@ -80,6 +80,8 @@ def test_an_approval_is_of_a_revision_and_a_revocation_or_a_change_ends_it(run: 
     assert items(run, "add", "pack.yaml")[0]["changed"] == [writer]
     (shown,) = items(run, "show", writer)
     assert (shown["revision"], shown["approved_by"], len(shown["revisions"])) == (2, None, 2)
+    assert "is at revision 2 now, not 1; look at it again" in run("approve", f"{writer}@1")[2]
+    assert items(run, "approve", f"{writer}@2")[0]["approved_by"]
     assert shown["servers"] == {"charts": "exec:charts-mcp --all"}
     (change,) = items(run, "diff", f"{writer}@1", f"{writer}@2")
     assert (change["field"], change["a"], change["b"]) == ("instructions", "You write.", "You draw.")
@@ -102,6 +104,7 @@ def test_an_exported_pack_is_the_same_pack_when_it_is_added_again(run: Run, tmp_
     [
         (["show", "c1"], 3, "no entry 'c1'"),
         (["approve", "c1"], 2, "there is no entry 'c1'"),
+        ([], 2, "say what to do: add, approve, diff, export, keys, "),
         (["add"], 2, "say what to add; one of FILE, --component NAME, --acp-registry FILE"),
         (["export", "none.yaml"], 2, "the catalogue is empty; see: quarterdeck catalogue search --all"),
         (["keys", "add", "me", "nonsense"], 2, "this is not a public key of minisign"),
@@ -115,6 +118,20 @@ def test_what_cannot_be_done_is_one_line_that_says_what_to_do(
 
     assert (found, out, err.count("\n")) == (status, "", 1)
     assert text in err
+
+
+def test_people_are_told_that_a_list_is_cut_and_that_they_have_no_catalogue(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items(run, "add", "pack.yaml")
+    assert run("search", "--all", "--limit", "1")[1].endswith("only the first 1 are shown; --limit allows more\n")
+    monkeypatch.delenv("QUARTERDECK_CATALOGUE")
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setenv("HOME", "")
+    assert run("search")[1] == "this user has no home folder, so no catalogue; set XDG_DATA_HOME or give --catalogue\n"
+    assert items(run, "keys", "--catalogue", "other.db") == []
+    key = "RWQBAQEBAQEBAYqI4910CfGV/VLbLTy6XXLKZwm/HZQSG/N0iAG0D29c"
+    assert items(run, "keys", "--catalogue", "other.db", "add", "ada", key)[0]["key"] == key
 
 
 def test_a_damaged_catalogue_is_one_line_and_is_left_as_it_is(run: Run, tmp_path: Path) -> None:

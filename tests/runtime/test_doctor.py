@@ -1,4 +1,4 @@
-"""What `doctor` finds: a journal that cannot be read, rights that are missing, a data folder that is of no use."""
+"""What `doctor` finds: a journal or a catalogue that cannot be read, missing rights, a useless data folder."""
 
 import os
 import sqlite3
@@ -11,6 +11,9 @@ import pytest
 from dashboard.cli import main
 from dashboard.cli.doctor import inbox_findings
 from dashboard.reading.databases import inspect_database
+from engine.catalogue.entries import Pack
+from engine.catalogue.writer import CatalogueWriter
+from engine.core.specs.spec import AgentSpec
 from tests.databases import write_database
 from tests.rights import as_viewer
 from tests.world import team_world
@@ -45,6 +48,20 @@ def test_doctor_finds_no_fault_in_a_team_that_may_only_be_looked_at() -> None:
             (finding,) = inbox_findings(found)
 
     assert (finding.level, finding.message) == ("note", "you may read this team, and not give it commands")
+
+
+def test_doctor_looks_at_the_catalogue_of_the_data_folder_and_not_for_a_team_in_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with CatalogueWriter() as writer:
+        writer.add([Pack(name="tides", agents=[AgentSpec(name="pilot")])])
+    assert main(["doctor"]) == 0
+    assert "ok     catalogue: 1 entry\n" in capsys.readouterr().out
+
+    writer.path.write_bytes(b"nonsense" * 1_000)
+    assert main(["doctor"]) == 2
+    (fault,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("FAULT"))
+    assert fault.startswith("FAULT  catalogue: the catalogue cannot be used: ")
 
 
 @pytest.mark.parametrize(

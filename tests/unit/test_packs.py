@@ -102,10 +102,14 @@ def test_a_folder_is_all_its_packs_and_one_that_is_wrong_refuses_them(tmp_path: 
     assert [pack.name for pack in read_packs(tmp_path)] == ["tides", "b"]
     written(tmp_path / "c.yaml", "pack: {}")
     assert "c.yaml:1: pack.name: is missing" in refusal(tmp_path)
+    written(tmp_path / "c.yaml", PACK)
+    assert "c.yaml is a second pack 'tides' in this folder" in refusal(tmp_path)
 
 
 texts = st.text(max_size=30).filter(lambda text: "\0" not in text)
-lines = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=20)
+# Not all of them may stand in YAML as they are.
+special = st.text("a \u2028\u2029\ufeff\ufffe\u202e\U0001f30a:#'\"", max_size=8)
+lines = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=20) | special
 specs = st.builds(
     AgentSpec,
     name=st.text(string.ascii_letters, min_size=1, max_size=5),
@@ -116,11 +120,16 @@ specs = st.builds(
 )
 
 
-@given(lines, lines, st.lists(specs, min_size=1, max_size=4, unique_by=lambda spec: spec.name))
+@given(
+    lines,
+    lines,
+    texts | special | st.just("\x7f\x85"),
+    st.lists(specs, min_size=1, max_size=4, unique_by=lambda spec: spec.name),
+)
 def test_a_pack_that_is_written_is_read_as_the_same(
-    tmp_path_factory: pytest.TempPathFactory, version: str, author: str, agents: list[AgentSpec]
+    tmp_path_factory: pytest.TempPathFactory, version: str, author: str, argument: str, agents: list[AgentSpec]
 ) -> None:
-    server = McpSpec(argv=("a b", '"'), env=("KEY",), idempotent=("x",))
+    server = McpSpec(argv=("a b", '"', argument), env=("KEY",), idempotent=("x",))
     pack = Pack(
         name="p", version=version, author=author, agents=agents, mcp={"s": server, "t": McpSpec(url="http://x")}
     )
@@ -266,6 +275,23 @@ def test_only_a_file_of_the_distribution_is_read(installed: Path, name: str, lin
         read_component(name)
 
 
+@pytest.mark.parametrize(
+    ("file", "content", "line"),
+    [
+        ("entry_points.txt", b"\xff", "cannot be read .*; look for it with: pip check"),
+        ("METADATA", b"Version: 1.0\n", "several packages have agents named 'tides': None, tides-of-bob"),
+    ],
+)
+def test_a_damaged_package_is_one_line(installed: Path, file: str, content: bytes, line: str) -> None:
+    other = installed / "tides_of_bob-1.0.dist-info"
+    other.mkdir()
+    written(other / "METADATA", "Metadata-Version: 2.1\nName: tides-of-bob\nVersion: 1.0\n")
+    written(other / "entry_points.txt", "[quarterdeck.agents]\ntides = tides_of_bob:agents.yaml\n")
+    written(installed / "tides_of_ada-1.0.dist-info" / file, content)
+    with pytest.raises(CatalogueError, match=line):
+        read_component("tides")
+
+
 # The ACP registry
 
 
@@ -283,6 +309,7 @@ def acp_agent(**distribution: Any) -> dict[str, Any]:
         ({"npx": {"package": "@x/alpha@1.2.3", "args": ["--acp"]}}, ["npx", "--yes", "@x/alpha@1.2.3", "--acp"]),
         ({"npx": {"package": "alpha"}}, ["npx", "--yes", "alpha@1.2.3"]),
         ({"npx": {"package": "alpha@latest"}}, ["npx", "--yes", "alpha@1.2.3"]),
+        ({"npx": {"package": f"alpha@1{'a' * 60}!"}}, ["npx", "--yes", "alpha@1.2.3"]),  # in linear time
         ({"npx": {"package": "alpha@^1.0"}}, ["npx", "--yes", "alpha@1.2.3"]),
         ({"npx": {"package": "alpha@2.0.0-beta.1"}}, ["npx", "--yes", "alpha@2.0.0-beta.1"]),
         ({"uvx": {"package": "alpha==4.5", "env": {"MODE": "a b"}}}, ["env", "MODE=a b", "uvx", "alpha@4.5"]),
@@ -308,6 +335,8 @@ def test_npx_and_uvx_become_programs_of_an_exact_version(
         ({"npx": {"package": "../here"}}, "names no package"),
         ({"npx": {"package": ["a"]}}, "names no package"),
         ({"npx": {"package": "a", "args": [1]}}, "arguments"),
+        ({"npx": {"package": "a", "args": ["a" * 200_000]}}, "is too long"),
+        ({"npx": {"package": "a", "args": ["\0"]}}, "is not allowed"),
         ({"npx": {"package": "a", "env": {"-i": "x"}}}, "environment"),
         ({"npx": {"package": "a", "env": {"A": 1}}}, "environment"),
     ],
@@ -324,7 +353,11 @@ def test_what_cannot_be_used_is_listed_with_its_reason_and_the_others_are_read(
     assert sorted(pack.unusable) == ["-", "7", "alpha", "beta"]
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", '{"agents": [1]}', "pack: {name: p}", '{"agents": {}}'])
+@pytest.mark.parametrize(
+    "text",
+    ["[]", "{}", '{"agents": [1]}', "pack: {name: p}", '{"agents": {}}', json.dumps({"agents": [{}] * 100_001})],
+    ids=["list", "none", "number", "pack", "block", "too many"],
+)
 def test_a_file_that_is_no_registry_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises((CatalogueError, TeamFileError)):
         read_acp_registry(written(tmp_path / "registry.json", text))
