@@ -24,7 +24,8 @@ from engine.teamfile.meaning import implied_type
 from engine.teamfile.policies import short_setting
 from engine.teamfile.schema import AgentBlock, AmountsBlock
 
-_LINES = re.compile(r"[^\S\n]$", re.MULTILINE)
+_NO_BLOCK = re.compile(r"[^\S\n]$|\n\n\Z|\A\n\Z", re.MULTILINE)
+"""Texts with blanks or empty lines at the end: as a block, the first do not return and the others end the document."""
 _LINE_WIDTH = 10**6
 """Line width for YAML, so large that text for people to edit is never folded."""
 
@@ -133,7 +134,7 @@ class _Writer(yaml.representer.SafeRepresenter):
         if not all(character.isprintable() or character == "\n" for character in data) or plain_value(data) is not data:
             style = '"'
         elif "\n" in data:
-            style = "|" if not _LINES.search(data) else '"'
+            style = "|" if not _NO_BLOCK.search(data) else '"'
         return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
 
 
