@@ -20,7 +20,7 @@ from engine.platform.strategies_plugins import installed_strategies
 from engine.teamfile.build import agent_spec, references_of, supervisor_spec
 from engine.teamfile.document import FileFault, Loc, TeamFileError, UnusableTeamFile, YamlDocument, read_document
 from engine.teamfile.faults import field, problems_of, valid_part
-from engine.teamfile.meaning import WARN_ABOVE_LEVELS, Meaning, agents_of, depth_of
+from engine.teamfile.meaning import WARN_ABOVE_LEVELS, Meaning, agents_of, depth_of, teams_of
 from engine.teamfile.programs import missing_programs
 from engine.teamfile.schema import TeamDocument, json_schema
 
@@ -66,6 +66,10 @@ class TeamFile:
                 for tool, warning in rules.items()
                 if warning
             ]
+        for loc, block in teams_of(self.team):
+            if block.supervisor.discovery is not None and not block.supervisor.auto_discover:
+                place = field(self.document, (*loc, "supervisor", "discovery"))
+                texts.append(f"{place}: does nothing without auto_discover: true")
         texts += missing_programs(self.team, self.folder, self.document)
         return texts + list(installed_strategies())
 

@@ -459,6 +459,14 @@ def test_deep_and_empty_teams_are_warned_of() -> None:
     assert parsed(HEAD + AGENT).warnings == []
 
 
+def test_discovery_of_a_supervisor_that_chooses_nobody_by_words_is_warned_about() -> None:
+    settings = "{name: chief, discovery: {modes: [catalogue]}%s}"
+    team = f"version: 1\nsupervisor: {settings}\n{AGENT}"
+
+    assert parsed(team % "").warnings == ["supervisor.discovery: does nothing without auto_discover: true"]
+    assert parsed(team % ", auto_discover: true").warnings == []
+
+
 def test_the_schema_names_every_key_and_allows_no_other() -> None:
     schema = json_schema()
 
