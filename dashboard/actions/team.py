@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import get_origin
 
 from dashboard import dialogs
 from dashboard.actions.action import (
@@ -104,6 +105,9 @@ def _set(screen: ActionScreen, line: CommandLine) -> None:
         show_dialog(screen, dialogs.line.LineDialog(SETTING, supervisor_id, line.rest_as_line()))
 
 
+_HOW_TO_DISCOVER = "agents by the words of a request; discover=catalogue,rag documents approve max_new evict: how"
+
+
 def _current_settings(state: State, supervisor_id: str, now_ms: int) -> Sequence[Cell]:
     supervisor = state.supervisors.get(supervisor_id)
     if supervisor is None:
@@ -126,6 +130,7 @@ def _current_settings(state: State, supervisor_id: str, now_ms: int) -> Sequence
         ("track_record", text, "a model that leads is told how its workers did before: yes, no"),
         ("ageing", ageing, "wait after which a task rises by one priority"),
         ("preempt", preempt, "when an urgent task takes a slot: step, now, never"),
+        ("auto_discover", "yes" if supervisor.auto_discover else "no", _HOW_TO_DISCOVER),
     )
     lines = [Cell(f"{value!s:<12} {about}", "", f"{key:<14}") for key, value, about in rows]
     limits = limit_facts(state, supervisor.id, now_ms=now_ms)
@@ -172,6 +177,8 @@ def _parse_setting(key: str, value: JsonValue) -> object:
         raise Mistyped(f"{key} is one of {', '.join(setting.choices)}, not {value!r}")
     if setting.path[-1].endswith("_s"):
         return parse_duration_s(str(value))
+    if get_origin(setting.type) is list:
+        return str(value).split(",")
     return value in ("yes", True) if setting.type is bool else value
 
 

@@ -16,6 +16,7 @@ from engine.core.commands import Command
 from engine.core.encoding.codec import decode_command
 from engine.core.errors import BadValue
 from engine.core.queries.work.excerpts import args_of
+from engine.core.specs.discovery import AgentDiscoveryMode, DiscoveryChange
 from engine.core.specs.failure_policies import Retry
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import Preempt, SupervisorOptions
@@ -65,6 +66,17 @@ SAME: list[Command] = [
     _options(ageing_s=30.0),
     _options(ageing_s=0.5, balance="weight", max_total=4, processes=2, track_record=True),
     _options(track_record=False),
+    on.ChangeSupervisor(
+        supervisor="chief",
+        auto_discover=False,
+        discovery=DiscoveryChange(
+            modes=[AgentDiscoveryMode.RAG, AgentDiscoveryMode.MCP],
+            documents=["a *.md"],
+            approve="granted",
+            max_new=0,
+            evict=False,
+        ),
+    ),
     _options(preempt=Preempt(at="now")),
     _options(preempt=Preempt()),
     on.SwitchStrategy(supervisor="chief", mode="map", settings={"a": "2", "b": "true", "c": 2.0, "d": {"e": None}}),

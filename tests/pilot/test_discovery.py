@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from dashboard.dialogs.answer import AnswerDialog
-from engine.core.commands import Answer, Submit
+from engine.core.commands import Answer, ChangeSupervisor, Submit
 from engine.core.signals import AgentsFound, FoundSpec
-from engine.core.specs.discovery import AgentDiscoveryMode, DiscoveryConfig
+from engine.core.specs.discovery import AgentDiscoveryMode, DiscoveryChange, DiscoveryConfig
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec, spec_hash
 from tests.pilot.hand import Hand, opened
@@ -106,3 +106,15 @@ async def test_a_browser_trusts_nothing_and_says_what_to_run(tmp_path: Path) -> 
 
         assert hand.problem == "textwrap:wrap is not trusted; in a shell: quarterdeck answer e1 add --trust"
         assert hand.app.orders == []
+
+
+async def test_the_settings_of_a_supervisor_say_how_it_finds_agents_and_change_it(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=searching()) as hand:
+        await hand.press("o")
+        assert "the documents; asks first; at most 3 a run" in hand.told("details")
+        await hand.press(*"discover=catalogue,mcp max_new=1 auto_discover=no", "enter")
+
+        modes = [AgentDiscoveryMode.CATALOGUE, AgentDiscoveryMode.MCP]
+        assert hand.ordered == ChangeSupervisor(
+            supervisor="@s1", auto_discover=False, discovery=DiscoveryChange(modes=modes, max_new=1)
+        )

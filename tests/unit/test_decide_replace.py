@@ -4,6 +4,7 @@ import pytest
 
 from engine.core.commands import AddAgent, ChangeSupervisor, ReplaceTeam, Submit, SupervisorSpec
 from engine.core.events import StrategySwitched, SupervisorChanged
+from engine.core.specs.discovery import AgentDiscoveryMode, DiscoveryChange, DiscoveryConfig
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import SupervisorOptions
 from engine.core.state import RunStatus, Supervisor
@@ -225,6 +226,17 @@ def test_settings_change_by_a_command_and_what_it_leaves_out_stays() -> None:
     assert (chief.options.grace_s, chief.options.max_total) == (2.0, 7)
 
 
+def test_how_agents_are_found_changes_by_a_command_and_what_it_leaves_out_stays() -> None:
+    world = team_world(agent("ada"), max_matches=7)
+    to_catalogue = DiscoveryChange(modes=[AgentDiscoveryMode.CATALOGUE], max_new=1)
+    applied(world, ChangeSupervisor(supervisor="chief", auto_discover=True, discovery=to_catalogue))
+    applied(world, ChangeSupervisor(supervisor="chief", discovery=DiscoveryChange(approve="granted")))
+
+    chief = supervisor(world, "chief")
+    expected = DiscoveryConfig(modes=(AgentDiscoveryMode.CATALOGUE,), max_matches=7, max_new=1, approve="granted")
+    assert (chief.auto_discover, chief.discovery) == (True, expected)
+
+
 def test_more_slots_are_used_at_once() -> None:
     world = team_world(agent("ada"), agent("bob"), mode="parallel", max_parallel=1)
     submitted(world)
@@ -247,6 +259,7 @@ def test_more_slots_are_used_at_once() -> None:
             "no coordination strategy 'unheard'",
         ),
         (ChangeSupervisor(supervisor="chief", options=SupervisorOptions(lead="eve")), "no agent 'eve'"),
+        (ChangeSupervisor(supervisor="chief", discovery=DiscoveryChange(modes=["rag"])), "need documents for rag"),  # type: ignore[list-item]
         (
             ChangeSupervisor(supervisor="chief", options=SupervisorOptions(limits=Limits(depth=1))),
             "2 levels deep already",

@@ -27,6 +27,7 @@ from engine.core.commands import (
 )
 from engine.core.events import CommandApplied, CommandRefused
 from engine.core.queries.people.inverses import current_value_of
+from engine.core.specs.discovery import DiscoveryChange
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import Circuit, Restart, spec_hash
@@ -56,7 +57,8 @@ def what_was(world: World) -> Any:
     return to_builtins(
         {
             "teams": [
-                (one.id, one.parent_id, one.members, one.options, one.max_parallel, one.max_agents, one.paused)
+                (one.id, one.parent_id, one.members, one.options, one.max_parallel, one.max_agents, one.auto_discover,
+                 one.paused)
                 for one in state.supervisors.values()
             ],
             "agents": [
@@ -85,6 +87,8 @@ CHANGES: list[tuple[Command, list[Command]]] = [
     (Move(target="ada", parent="books"), []),
     (Move(target="eve", parent="chief"), []),
     (ChangeSupervisor(supervisor="chief", max_parallel=3), []),
+    (ChangeSupervisor(supervisor="chief", auto_discover=True), []),
+    (ChangeSupervisor(supervisor="chief", discovery=DiscoveryChange(max_new=1, evict=True)), []),
     (ChangeSupervisor(supervisor="chief", options=SupervisorOptions(limits=Limits(attempts=7))), []),
     (ChangeSupervisor(supervisor="books", options=SupervisorOptions(limits=Limits(attempts=7), grace_s=3)), []),
     (ChangeCapabilities(agent="ada", add=["read", "SUM"], remove=["count"]), []),
@@ -123,6 +127,7 @@ def made(draw: st.DrawFn) -> Command:
         Resume(target="ada"),
         Move(target="ada", parent=draw(st.sampled_from(["chief", "books"]))),
         ChangeSupervisor(supervisor="chief", max_parallel=number),
+        ChangeSupervisor(supervisor="chief", discovery=DiscoveryChange(max_new=number)),
         ChangeSupervisor(supervisor="chief", options=SupervisorOptions(limits=Limits(attempts=number))),
         SetPriority(target="r1", priority=number),
         SetDeadline(target="r1", deadline_s=600 + number),

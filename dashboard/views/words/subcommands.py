@@ -117,7 +117,9 @@ _WORDS: dict[str, _Words] = {
         "set",
         options=(
             *("max_parallel", "options.max_total", "options.processes", "max_agents", "options.balance"),
-            *("options.track_record", "options.ageing_s", "preempt=options.preempt.at"),
+            *("options.track_record", "options.ageing_s", "preempt=options.preempt.at", "auto_discover"),
+            *("discover=discovery.modes", "discovery.documents", "discovery.approve", "discovery.max_new"),
+            "discovery.evict",
         ),
     ),
 }

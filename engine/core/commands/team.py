@@ -9,7 +9,7 @@ from typing_extensions import override
 from engine.core.commands.base import CommandBase
 from engine.core.errors import BadValue
 from engine.core.records.records import fact
-from engine.core.specs.discovery import DEFAULT_MATCHES
+from engine.core.specs.discovery import DEFAULT_MATCHES, DiscoveryChange
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec, Aggregation
 from engine.core.validation.bounds import Attempts, Label, Matches, Members, Name, Participants, Seconds, Slots
@@ -250,6 +250,10 @@ class ChangeSupervisor(CommandBase):
     """Attempts that its own agents may run at once."""
     max_agents: Members | None = None
     """The most agents it may have."""
+    auto_discover: bool | None = None
+    """Chooses agents by the words of the request."""
+    discovery: DiscoveryChange | None = None
+    """Changes of its discovery, after those of the options."""
     exactly: bool = False
     """Apply the options exactly, also those that are None or empty."""
     fields: list[Label] | None = None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from typing_extensions import override
 
 from engine.core.errors import BadValue
+from engine.core.records.records import field_names
 from engine.core.validation.bounds import DocumentPattern, Label, Matches, Name, Share
 from engine.core.validation.records import ValidatedRecord
 from engine.core.validation.rules import Within
@@ -90,3 +91,29 @@ class DiscoveryConfig(ValidatedRecord, kw_only=True):
     def searches(self) -> bool:
         """Return whether agents outside the team are looked for."""
         return any(mode is not AgentDiscoveryMode.REGISTRY for mode in self.modes) and self.max_new > 0
+
+
+class DiscoveryChange(ValidatedRecord, kw_only=True):
+    """Fields of a `DiscoveryConfig` that change; None leaves one as it is.
+
+    Raises:
+        BadValue: If a field is invalid.
+    """
+
+    whose = "discovery"
+    modes: Annotated[list[AgentDiscoveryMode], Within(min_length=1)] | None = None
+    """Where agents are found: `registry` (the team), `catalogue`, `component`, `mcp`, `rag`, `dynamic`, or `hybrid`."""
+    documents: Annotated[list[DocumentPattern], Within(max_length=100)] | None = None
+    """Patterns of files for `rag`, such as `agents/*.md`, in the folder of the team."""
+    approve: Literal["ask", "granted"] | None = None
+    """`granted`: agents join without a question where they need no code, program or address that is not trusted yet."""
+    max_new: Annotated[int, Within(ge=0, le=50)] | None = None
+    """Most agents that one run may bring into its teams."""
+    evict: bool | None = None
+    """Where the supervisor has all the agents that it may have: an idle one that was found in this way makes room."""
+
+    def applied_to(self, config: DiscoveryConfig) -> DiscoveryConfig:
+        """Return a config with these changes; raises BadValue if it is invalid then."""
+        before = {name: getattr(config, name) for name in field_names(DiscoveryConfig)}
+        changes = {name: getattr(self, name) for name in field_names(DiscoveryChange)}
+        return DiscoveryConfig(**before | {name: value for name, value in changes.items() if value is not None})

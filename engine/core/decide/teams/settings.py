@@ -31,10 +31,10 @@ SETTINGS = (*OWN_SETTINGS, "options")
 def change_supervisor(state: State, command: ChangeSupervisor, ctx: DecisionContext) -> Decided:
     """Change the settings that the command names."""
     supervisor = find_supervisor(state, command.supervisor)
-    changes: dict[str, Any] = {"max_parallel": command.max_parallel, "max_agents": command.max_agents}
-    changes = {name: value for name, value in changes.items() if value is not None}
-    if command.options is not None:
-        changes["options"] = options_after(supervisor.options, command)
+    own = {name: getattr(command, name) for name in ("max_parallel", "max_agents", "auto_discover")}
+    changes: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
+    if command.options is not None or command.discovery is not None:
+        changes["options"] = options_after(supervisor, command)
         names = [member_name(state, member_id) for member_id in supervisor.members]
         check_options(supervisor.name, supervisor.mode, changes["options"], names)
     trust = trust_references(state, references_in_command(command), ctx)

@@ -20,7 +20,7 @@ from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import spec_hash
 from engine.core.state import NO_CODE_HASHES, Agent, Run, RunSummary, State, Supervisor, Task, timer_id
 
-_OWN_SETTINGS = ("max_parallel", "max_agents")
+_OWN_SETTINGS = ("max_parallel", "max_agents", "auto_discover")
 """Settings that `ChangeSupervisor` has in addition to the options."""
 MIN_ID_CHARS = 4
 """Smallest length of a prefix of an id."""
@@ -149,8 +149,7 @@ def _move(state: State, command: commands.Move) -> commands.Move | None:
 def _settings(state: State, command: commands.ChangeSupervisor) -> commands.ChangeSupervisor:
     """Return the inverse for exactly the settings that the command changes: others may change before it is undone."""
     supervisor = find_supervisor(state, command.supervisor)
-    before, options = supervisor.options, command.options
-    after = before if options is None else options_after(before, command)
+    before, after = supervisor.options, options_after(supervisor, command)
     fields = [name for name in field_names(SupervisorOptions) if getattr(before, name) != getattr(after, name)]
     own = {
         name: getattr(supervisor, name)

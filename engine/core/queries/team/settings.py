@@ -5,10 +5,19 @@ from engine.core.errors import Refused
 from engine.core.queries.team.declared import OPTIONS
 from engine.core.records.records import copy_with
 from engine.core.specs.options import SupervisorOptions
+from engine.core.state import Supervisor
 
 
-def options_after(options: SupervisorOptions, command: ChangeSupervisor) -> SupervisorOptions:
-    """Return `options` after a command with options of its own; raises Refused if it names one that does not exist."""
+def options_after(supervisor: Supervisor, command: ChangeSupervisor) -> SupervisorOptions:
+    """Return the options of a supervisor after a command; raises Refused if it names one that does not exist."""
+    options = supervisor.options if command.options is None else _options_after(supervisor.options, command)
+    if command.discovery is None:
+        return options
+    config = options.discovery or supervisor.discovery
+    return copy_with(options, discovery=command.discovery.applied_to(config))
+
+
+def _options_after(options: SupervisorOptions, command: ChangeSupervisor) -> SupervisorOptions:
     assert command.options is not None
     if not command.exactly:
         return overlay(options, command.options)
