@@ -17,7 +17,7 @@ class SpendingRow:
     """What one agent spent on one model, on one tool, or on neither."""
 
     agent_id: str | None
-    """None for agents that left before their spending was kept."""
+    """None for searches for agents, and for agents that left before their spending was kept."""
     name: str
     """Name of the agent; empty without one."""
     model: str | None
