@@ -7,7 +7,7 @@ from dashboard.views.changes.members import describe_coordination
 from dashboard.views.facts.agent import agent_facts
 from dashboard.views.facts.pages import run_page, supervisor_page
 from dashboard.views.facts.searches import discovery_fact
-from dashboard.views.facts.supervisor import now_of_supervisor
+from dashboard.views.facts.supervisor import now_of_supervisor, supervisor_mark
 from dashboard.views.measures.digest import make_digest
 from dashboard.views.words.names import JournalTexts
 from engine.core.commands import Answer, Order
@@ -36,6 +36,10 @@ def now(world: World) -> str:
     return now_of_supervisor(world.state, world.state.supervisors["s1"], make_digest(world.state)).text
 
 
+def mark(world: World) -> str:
+    return supervisor_mark(world.state.supervisors["s1"], make_digest(world.state)).word
+
+
 def let_in(world: World) -> None:
     """Answer that the agent may join, by a person who trusts its code."""
     world.say(Order(id="o1", command=Answer(escalation="e1", answer="add"), granted={"textwrap:shorten": ""}))
@@ -47,9 +51,10 @@ def titles(world: World) -> list[str]:
 
 
 def test_a_search_is_told_from_its_begin_until_who_was_found_is_in_the_team() -> None:
-    assert now(searching()) == "r1 looks for agents"
+    assert (mark(searching()), now(searching())) == ("queued", "r1 looks for agents")
 
     world = offering()
+    assert mark(world) == "asks"
     assert now(world).startswith("r1 asks: add painter (rag) to chief")
     assert "painter (the documents, 0.67) waits for you (e1)" in page_of_supervisor(world)
     assert "ORIGIN" not in titles(world)

@@ -129,7 +129,10 @@ def supervisor_mark(supervisor: Supervisor, counts: Digest) -> Mark:
     if supervisor.paused:
         return ACTIVITY["paused"]
     first: tuple[ActivityKind, ...] = ("working",) if counts.working else ()
-    return ACTIVITY[next((kind for kind in (*first, *ACTIVITY) if kinds[kind] and kind != "error"), "idle")]
+    kind: ActivityKind = next((kind for kind in (*first, *ACTIVITY) if kinds[kind] and kind != "error"), "idle")
+    if kind == "idle" and (group := counts.search_of(supervisor.id)) is not None:
+        kind = counts.activities.of_task(group).kind
+    return ACTIVITY[kind]
 
 
 def state_of_supervisor(supervisor: Supervisor, counts: Digest) -> Cell:
@@ -155,16 +158,15 @@ def now_of_supervisor(state: State, supervisor: Supervisor, counts: Digest) -> C
         return Cell(f"{before}{obstacle.words}{more}", tone)
     if urgent := urgent_words(kinds):
         return Cell(*urgent)
+    if (group := counts.search_of(supervisor.id)) is not None:
+        search = counts.activities.of_task(group)
+        return Cell(f"{group.run_id} {search.words}", ACTIVITY[search.kind].tone)
     runs = [run for run in state.runs.values() if run.supervisor_id == supervisor.id]
     if runs:
         run = next((run for run in runs if run.running), runs[-1])
-        group = state.tasks[run.root_id]
-        nodes = [state.tasks[child] for child in group.children if child in state.tasks]
+        nodes = [state.tasks[child] for child in state.tasks[run.root_id].children if child in state.tasks]
         others = f", and {pluralize(len(runs) - 1, 'other run')}" if len(runs) > 1 else ""
         title = plan_line(nodes, counts) or run.title
-        if group.search is not None and not nodes:
-            found = counts.activities.of_task(group)
-            return Cell(f"{run.id} {found.words}{others}", ACTIVITY[found.kind].tone)
         return Cell(f"{run.id}: {title}{others}" if others else title, "muted")
     return Cell(f"{waiting:,} waiting" if waiting else "", "muted")
 

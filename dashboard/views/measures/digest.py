@@ -10,9 +10,10 @@ from typing import Any, NamedTuple, TypeVar
 from dashboard.views.measures.queues import waiting_of
 from engine.core.activities import Activities, ActivityKind, parse_live
 from engine.core.queries.people.needs import needs_person
+from engine.core.queries.people.offers import open_searches
 from engine.core.queries.team.figures import is_busy
 from engine.core.queries.team.tree import lineage_of, supervisors_from
-from engine.core.state import Agent, State
+from engine.core.state import Agent, State, Task
 
 T = TypeVar("T")
 KINDS_MS = 250
@@ -67,6 +68,10 @@ class Digest:
         if kinds is not None:
             activities.reuse(self.activities)
         return replace(self, activities=activities, _now_ms=now_ms, _kinds=kinds)
+
+    def search_of(self, supervisor_id: str) -> Task | None:
+        """Return the group for which a supervisor looks for agents, or asks whether those found may join."""
+        return self.compute_once(open_searches, self._state).get(supervisor_id)
 
     def counts_as(self, other: "Digest") -> bool:
         """Return whether the counters are those of another digest, at whatever moment."""

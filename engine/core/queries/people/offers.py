@@ -1,4 +1,4 @@
-"""Agents that a question of the kind `discover` offers."""
+"""Agents that a question of the kind `discover` offers, and the searches that may come to one."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from engine.core.queries.people.questions import find_question, similar_question
 from engine.core.queries.team.code import references_of
 from engine.core.records.records import JsonValue, field_names
 from engine.core.signals import FoundSpec
-from engine.core.state import Escalation, State
+from engine.core.state import Escalation, State, Task
 
 ADD, SKIP = "add", "skip"
 """The answers."""
@@ -62,3 +62,11 @@ def _answered(state: State, command: Answer) -> list[Escalation]:
         return []
     questions += similar_questions(state, questions[0]) if command.alike else []
     return [question for question in questions if question.kind == DISCOVER]
+
+
+def open_searches(state: State) -> dict[str, Task]:
+    """Return the groups for which agents are looked for, or a person is asked about some, by their supervisor."""
+    begun = [group for run in state.runs.values() if (group := state.tasks[run.root_id]).search == "begun"]
+    subjects = [question.subject for question in state.escalations.values() if question.kind == DISCOVER]
+    groups = [*begun, *(state.tasks[subject] for subject in subjects if subject in state.tasks)]
+    return {group.worker_id: group for group in groups if group.worker_id is not None and not group.ended}
