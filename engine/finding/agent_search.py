@@ -175,7 +175,7 @@ class AgentSearch:
         try:
             answer = await self._ask(request)
         except ModelError as error:
-            faults.append(f"dynamic: {config.model}: {one_line(error)}")
+            faults.append(f"dynamic: {one_line(error)}")
             return [], error.usage
         try:
             return [await self._run(partial(described_by, answer.text, plain))], answer.usage

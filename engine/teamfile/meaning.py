@@ -118,6 +118,10 @@ class Meaning:
         self._check_known((*place, "default_agent"), [chief.default_agent], agents, "agent")
         self._check_known((*place, "participants"), chief.participants or [], members, "agent or team")
         self._check_known((*place, "order"), chief.order or [], members, "agent or team")
+        if chief.discovery is not None:
+            registry = [agent.name for agent in self._team.registry]
+            template = (*place, "discovery", "template")
+            self._check_known(template, [chief.discovery.template], registry, "spec of the registry")
 
     def _check_settings(self, block: TeamBlock, members: Sequence[str], loc: Loc) -> None:
         chief, place = block.supervisor, (*loc, "supervisor")

@@ -304,7 +304,7 @@ async def test_an_answer_of_a_search_that_cannot_be_journaled_keeps_no_request_w
         run = await running.submit(REQUEST)
         (group,) = running.state.tasks.values()
         spec = AgentSpec(name="translator", agent_type="scripted", specialties=["translate"])
-        found = FoundSpec(source=AgentDiscoveryMode.RAG, id="\ud800", hash="1", spec=spec)
+        found = FoundSpec(source=AgentDiscoveryMode.DYNAMIC, id="\ud800", hash="1", spec=spec)
         running.host.signal(AgentsFound(task_id=group.id, text=REQUEST, found=[found]))
         summary, _ = await running.ended(run)
 

@@ -70,6 +70,13 @@ def answer(world: World, choice: str) -> list[Event]:
     return world.order(Answer(escalation=question(world).id, answer=choice))
 
 
+def test_who_was_found_where_nobody_is_looked_for_any_more_does_not_join() -> None:
+    world = searching()
+
+    assert planned(asked_for(world, "parse and translate", found("bob", "translate", source=DYNAMIC)))
+    assert joined(world) == []
+
+
 specs = st.builds(
     lambda name, specialties, run, always_asks, source: found(
         name, *specialties, run=run, always_asks=always_asks, source=source
@@ -99,7 +106,8 @@ def test_whatever_is_found_the_request_goes_on_and_no_more_join_than_may(
     evict: bool,
     choices: list[str],
 ) -> None:
-    world = searching(max_new=max_new, max_agents=max_agents, approve=approve, evict=evict)
+    places: dict[str, Any] = {"modes": (AgentDiscoveryMode.HYBRID,), "documents": ("*.md",), "template": "any"}
+    world = searching(max_new=max_new, max_agents=max_agents, approve=approve, evict=evict, **places)
     world.untrusted.add("foul:run")
 
     for agents, choice in zip(found_by_request, choices, strict=False):

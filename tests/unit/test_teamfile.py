@@ -152,6 +152,20 @@ agents:
     ]
 
 
+def test_the_template_of_new_agents_is_a_spec_of_the_registry_at_the_top() -> None:
+    text = """\
+version: 1
+supervisor: {name: chief, discovery: {modes: [dynamic], template: spar}}
+teams:
+  - supervisor: {name: below, discovery: {modes: [dynamic], template: spare}}
+registry: [{name: spare, script: []}]
+"""
+
+    assert faults(text) == [
+        "2: supervisor.discovery.template: no spec of the registry 'spar' here; did you mean spare?"
+    ]
+
+
 def test_what_does_not_fit_together_is_told() -> None:
     text = """\
 version: 1

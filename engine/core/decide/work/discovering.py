@@ -52,10 +52,13 @@ def agents_found(state: State, signal: AgentsFound, ctx: DecisionContext) -> lis
     supervisor = state.supervisors.get(group.worker_id or "")
     if supervisor is None:
         return []
-    found = [*registered_specs(state, supervisor.discovery), *signal.found]
+    config = supervisor.discovery  # it may have changed since the search began
+    may_join = supervisor.auto_discover and config.searches
+    found = [*registered_specs(state, config), *(each for each in signal.found if config.uses(each.source))]
     needed = [match.id for match in matches_in_team(state, supervisor, signal.text)]
     replaceable = _replaceable(state, supervisor, needed)
-    offer = offer_of(state, supervisor, signal.text, found, room=_room(state, supervisor, group, replaceable))
+    room = _room(state, supervisor, group, replaceable) if may_join else 0
+    offer = offer_of(state, supervisor, signal.text, found, room=room)
     # As if their code was trusted: whether it is decides only whether a person is asked.
     all_granted = {reference: "" for each in offer.chosen for reference in references_of(each.spec)}
     ctx = copy_with(ctx, granted=all_granted, replaceable=replaceable)
@@ -66,7 +69,7 @@ def agents_found(state: State, signal: AgentsFound, ctx: DecisionContext) -> lis
         supervisor_id=supervisor.id,
         matches=offer.matches[:MAX_SHOWN_MATCHES],
         chosen=[each.id for each in chosen],
-        modes=[*map(AgentDiscoveryMode, supervisor.discovery.modes)],
+        modes=[*map(AgentDiscoveryMode, config.modes)],
         faults=[*signal.faults, *refusals],
         model=signal.model,
         usage=signal.usage,
