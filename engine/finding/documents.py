@@ -18,10 +18,10 @@ from engine.core.records.records import copy_with
 from engine.core.signals import FoundSpec
 from engine.core.specs.discovery import AgentDiscoveryMode
 from engine.core.specs.spec import AgentSpec, spec_hash
-from engine.runtimes.options import first_fault
 from engine.runtimes.values import one_line
 from engine.teamfile.build import agent_spec
 from engine.teamfile.document import TeamFileError, UnusableTeamFile, printable, read_document
+from engine.teamfile.faults import problems_of
 from engine.teamfile.schema import AgentBlock
 
 MAX_DOCUMENTS = 1_000
@@ -36,8 +36,6 @@ def read_documents(folder: Path, patterns: Sequence[str], faults: list[str]) -> 
         name = printable(str(path.relative_to(folder.resolve())))
         try:
             spec = _spec_in(path, name)
-        except ValidationError as error:
-            faults.append(first_fault(error, name))
         except TeamFileError as error:
             faults.append(str(error).splitlines()[0])
         except (OSError, UnicodeDecodeError, BadValue) as error:
@@ -80,10 +78,14 @@ def _spec_in(path: Path, name: str) -> AgentSpec | None:
     if parts is None:
         return None
     header, body = parts.groups()
-    value = read_document(header, Path(name)).value
-    if not isinstance(value, dict):
+    document = read_document(f"\n{header}", Path(name))  # a line for the fence: lines are those of the file
+    if not isinstance(document.value, dict):
         raise UnusableTeamFile(Path(name), "its front matter has no keys of an agent, such as 'name: scout'")
-    spec = agent_spec(AgentBlock.model_validate(value))
+    try:
+        spec = agent_spec(AgentBlock.model_validate(document.value))
+    except ValidationError as error:
+        faults = problems_of(error.errors(include_url=False), document, model=AgentBlock)
+        raise TeamFileError(Path(name), faults) from error
     # Only a model reads the text below the front matter.
     takes_body = spec.is_played_by_model and not spec.instructions and body.strip()
     return copy_with(spec, instructions=body.strip()) if takes_body else spec

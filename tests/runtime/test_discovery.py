@@ -242,6 +242,7 @@ async def test_whatever_lies_among_the_documents_is_a_fault_in_one_line_and_the_
         faults = json.loads(record.body)["faults"]
         assert [fault.split(":")[0].split(".md")[0] for fault in faults] == ["bytes", "deep", "keys", "list", "tags"]
         assert not any("\n" in fault or str(tmp_path) in fault for fault in faults)
+        assert "keys.md:2: names: is not a key here; did you mean name?" in faults
 
 
 @pytest.mark.parametrize("pattern", ["../*.md", "a/../../b", "/etc/*", ".", "a**", "a\0"])
