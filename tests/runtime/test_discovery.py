@@ -224,7 +224,7 @@ def write_odd_documents(folder: Path) -> None:
     (folder / "bytes.md").write_bytes(b"---\nname: \xff\n---\n")
     (folder / "deep.md").write_text(f"---\nname: {'[' * 50_000}\n---\n")
     (folder / "list.md").write_text("---\n- a\n---\n")
-    (folder / "keys.md").write_text("---\nnames: a\n---\n")
+    (folder / "keys.md").write_text("---\nname: a\nrun: crew:work\nspeciality: x\n---\n")
     (folder / "tags.md").write_text("---\nname: !!python/object/apply:os.system [true]\n---\n")
 
 
@@ -242,7 +242,7 @@ async def test_whatever_lies_among_the_documents_is_a_fault_in_one_line_and_the_
         faults = json.loads(record.body)["faults"]
         assert [fault.split(":")[0].split(".md")[0] for fault in faults] == ["bytes", "deep", "keys", "list", "tags"]
         assert not any("\n" in fault or str(tmp_path) in fault for fault in faults)
-        assert "keys.md:2: names: is not a key here; did you mean name?" in faults
+        assert "keys.md:4: speciality: is not a key here; did you mean specialties?" in faults
 
 
 @pytest.mark.parametrize("pattern", ["../*.md", "a/../../b", "/etc/*", ".", "a**", "a\0"])
