@@ -25,7 +25,7 @@ from engine.errors import CommandRefusedError, HostStopped, UnknownRun, first_er
 from engine.finding.agent_search import AgentSearch
 from engine.host.attempts import Attempts
 from engine.host.batch import Batch, OnWritten
-from engine.host.catalogue_entries import fill_in_spec
+from engine.host.catalogue_entries import NamedEntries
 from engine.host.effects import Performer
 from engine.host.finished_runs import FinishedRuns
 from engine.host.handover import Handover
@@ -155,6 +155,7 @@ class Host:
             is_program=is_program,
         )
         self._search = AgentSearch(self, self._trusting, self.programs, catalogue=catalogue)
+        self._entries = NamedEntries(self, catalogue)
         self._connect(runtimes if runtimes is not None else built_in(), folder, grace_s=grace_s)
         self._importing: set[str] = set()
         self._run_slots: dict[str, list[Pending[RunSummary]]] = {}
@@ -195,6 +196,7 @@ class Host:
             self.store.inbox,
             orders=self._orders,
             trusting=self._trusting,
+            entries=self._entries,
             finished_fields_for=self._finished.fields_for,
             flush=loop.flush,
             put=loop.put,
@@ -272,7 +274,7 @@ class Host:
         with self.clock.held():
             origin = None
             if id not in self.state.commands:  # one that was decided keeps its outcome, whatever became of the entry
-                command, origin = await fill_in_spec(command, self.threads)
+                command, origin = await self._entries.fill_in_spec(command)
             granted = (
                 await self.threads.run(partial(self._trusting.grants_of_program, command))
                 if self._trusting.references_of(command)

@@ -20,7 +20,7 @@ from engine.core.records.records import JsonValue
 from engine.core.state import Outcome
 from engine.errors import CommandRefusedError, EngineError
 from engine.host.batch import DirectEvent
-from engine.host.catalogue_entries import fill_in_spec
+from engine.host.catalogue_entries import NamedEntries
 from engine.host.finished_runs import FinishedRunFields
 from engine.host.trusting import Trusting
 from engine.runtimes.attempts.pending import Pending
@@ -149,6 +149,7 @@ class Intake:
 
     Args:
         trusting: Decides which code in a command may be imported.
+        entries: Looks up the entries of the catalogue that a command names.
         finished_fields_for: Returns the fields of an order that come from finished runs that its command names.
         flush: Waits until decided events are on disk; returns False if they were dropped.
         put: Queues a message for the core.
@@ -161,6 +162,7 @@ class Intake:
         *,
         orders: PendingCommands,
         trusting: Trusting,
+        entries: NamedEntries,
         finished_fields_for: Callable[[Command], Awaitable[FinishedRunFields]],
         flush: Callable[[], Awaitable[bool]],
         put: Callable[[Order | DirectEvent], None],
@@ -168,6 +170,7 @@ class Intake:
         self._inbox = inbox
         self._orders = orders
         self._trusting = trusting
+        self._entries = entries
         self._services = services
         self._finished_fields_for = finished_fields_for
         self._flush = flush
@@ -201,7 +204,7 @@ class Intake:
         try:
             command = decode_command(row.kind, row.body)
             with self._services.clock.held():
-                command, origin = await fill_in_spec(command, self._services.threads)
+                command, origin = await self._entries.fill_in_spec(command)
                 granted, finished_fields = await self._find_grants(command), await self._finished_fields_for(command)
         except CommandRefusedError as refused:
             await self._refuse(row, refused.reason, refused.code)

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from engine import AgentDiscoveryMode, AgentSpec, DiscoveryConfig, DynamicSupervisor, SupervisorOptions
-from engine.catalogue import Catalogue
+from engine.catalogue import Catalogue, Pack
 from engine.catalogue.pack_files import read_packs
 from engine.catalogue.writer import CatalogueWriter
 from engine.core.commands import Answer, RegisterSpec
@@ -130,6 +130,40 @@ async def test_an_agent_of_a_tool_server_that_the_team_does_not_have_is_a_fault_
         assert names(running) == ["researcher"]
         (record,) = await running.journal("discovered")
         assert b"translator: no tool server 'charts' here or above" in record.body
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda writer, ids: writer.revoke(ids), "is not approved"),
+        (lambda writer, ids: writer.remove(ids), "was removed from the catalogue"),
+        (lambda writer, ids: writer.add([Pack(name="words", agents=[AgentSpec(name="translator")])]), "not approved"),
+        (
+            lambda writer, ids: (
+                writer.add([Pack(name="words", agents=[AgentSpec(name="translator")])]),
+                writer.approve(ids),
+            ),
+            "has changed since it was offered",
+        ),
+    ],
+    ids=["revoked", "removed", "changed", "changed and approved"],
+)
+async def test_an_entry_that_is_not_what_was_approved_when_it_was_offered_is_not_let_in(
+    engine: Engines, catalogue: Callable[..., Catalogue], change: Callable[..., Any], reason: str
+) -> None:
+    entries = catalogue()
+    async with engine(researcher(), host={"catalogue": entries}, **discovers("catalogue")) as running:
+        run = await running.submit(REQUEST)
+        question = await question_of(running)
+        with CatalogueWriter(entries.path) as writer:
+            change(writer, [entry.id for entry in entries.entries()])
+
+        with pytest.raises(CommandRefusedError, match=reason):
+            await running.host.order(Answer(escalation=question.id, answer="add"))
+        await running.host.order(Answer(escalation=question.id, answer="skip"))
+
+        await running.ended(run)
+        assert names(running) == ["researcher"]
 
 
 async def test_nothing_that_is_not_approved_is_offered(engine: Engines, catalogue: Callable[..., Catalogue]) -> None:

@@ -48,10 +48,15 @@ def scored_offers(detail: Mapping[str, JsonValue]) -> list[ScoredOffer]:
 
 def references_offered(state: State, command: Command) -> list[str]:
     """Return the references that a command lets in: those of agents that it answers to add."""
+    offers = offers_accepted(state, command)
+    return list(dict.fromkeys(reference for each in offers for reference in references_of(each.spec)))
+
+
+def offers_accepted(state: State, command: Command) -> list[FoundSpec]:
+    """Return the agents that a command answers to add."""
     if not isinstance(command, Answer) or command.answer != ADD:
         return []
-    offered = [each for question in _answered(state, command) for each in offered_in(question.detail)]
-    return list(dict.fromkeys(reference for each in offered for reference in references_of(each.spec)))
+    return [each for question in _answered(state, command) for each in offered_in(question.detail)]
 
 
 def _answered(state: State, command: Answer) -> list[Escalation]:
