@@ -4,6 +4,7 @@ A change names its member by the path from the root, as it is before the change.
 """
 
 import json
+from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 from msgspec import field
@@ -44,10 +45,20 @@ class MemberChange:
 def describe_change(change: MemberChange) -> str:
     """Return a change in words, in one line."""
     where = f" → {change.to}" if change.to is not None else ""
-    differences = ", ".join(f"{field.field} {_shorten(field.was)} → {_shorten(field.now)}" for field in change.fields)
+    differences = ", ".join(part for field in change.fields for part in _differences(field.field, field.was, field.now))
     details = f": {differences}" if differences else ""
     since = "" if change.since is None else f" ({_SINCE[change.since]})"
     return f"{change.change} {change.path}{where}{details}{since}"
+
+
+def _differences(name: str, was: JsonValue, now: JsonValue) -> Iterator[str]:
+    """Yield what differs: of two records only the keys that do."""
+    if not (isinstance(was, dict) and isinstance(now, dict)):
+        yield f"{name} {_shorten(was)} → {_shorten(now)}"
+        return
+    for key in {**was, **now}:
+        if was.get(key) != now.get(key):
+            yield f"{name}.{key} {_shorten(was.get(key))} → {_shorten(now.get(key))}"
 
 
 _SINCE = {"declared": "changed since it was declared; set back", "current": "changed since it was declared; left so"}
