@@ -99,7 +99,7 @@ class UnknownAgent(Refused):
     """A command named an agent that does not exist."""
 
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
-        super().__init__(f"no agent {name!r}; {did_you_mean(near, 'list them with: quarterdeck agents')}")
+        super().__init__(f"no agent {name!r:.200}; {did_you_mean(near, 'list them with: quarterdeck agents')}")
 
 
 class NoTeam(Refused):
@@ -113,7 +113,7 @@ class UnknownSupervisor(Refused):
     """A command named a supervisor that does not exist."""
 
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
-        super().__init__(f"no supervisor {name!r}; {did_you_mean(near, 'list them with: quarterdeck ps')}")
+        super().__init__(f"no supervisor {name!r:.200}; {did_you_mean(near, 'list them with: quarterdeck ps')}")
 
 
 class UnknownTarget(Refused):
@@ -121,7 +121,7 @@ class UnknownTarget(Refused):
 
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
         super().__init__(
-            f"there is no {name!r} here; {did_you_mean(near, 'list them with: quarterdeck agents, runs, tasks')}"
+            f"there is no {name!r:.200} here; {did_you_mean(near, 'list them with: quarterdeck agents, runs, tasks')}"
         )
 
 
@@ -129,7 +129,7 @@ class UnknownWork(Refused):
     """A command named a run or a task that is not open."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"no open run or task {name!r}; list them with: quarterdeck runs, quarterdeck tasks")
+        super().__init__(f"no open run or task {name!r:.200}; list them with: quarterdeck runs, quarterdeck tasks")
 
 
 class UnknownTask(Refused):
@@ -138,21 +138,23 @@ class UnknownTask(Refused):
     code = "unknown_work"
 
     def __init__(self, task_id: str) -> None:
-        super().__init__(f"there is no task {task_id!r}; list them with: quarterdeck tasks --all")
+        super().__init__(f"there is no task {task_id!r:.200}; list them with: quarterdeck tasks --all")
 
 
 class UnknownSpec(Refused):
     """A command named a spec that the registry does not have."""
 
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
-        super().__init__(f"no spec {name!r} in the registry; {did_you_mean(near, 'give a file with the spec instead')}")
+        super().__init__(
+            f"no spec {name!r:.200} in the registry; {did_you_mean(near, 'give a file with the spec instead')}"
+        )
 
 
 class UnknownStrategy(Refused):
     """A command named a coordination strategy that does not exist."""
 
     def __init__(self, name: str, strategies: Iterable[str]) -> None:
-        super().__init__(f"no coordination strategy {name!r}; there are {', '.join(strategies)}")
+        super().__init__(f"no coordination strategy {name!r:.200}; there are {', '.join(strategies)}")
 
 
 class AmbiguousName(Refused):

@@ -122,6 +122,9 @@ async def test_a_lead_finds_adds_swaps_pauses_and_removes_a_member_in_one_run(en
         (call("swap_agent", agent="scout"), "either `to` or `model`"),
         (call("resume_agent", agent="scout"), "scout is not paused"),
         (call("pause_agent", agent=["scout"]), "agent must be a text"),
+        (call("remove_agent", agent="x" * 1_000_000), "no agent 'xxx"),
+        (call("add_agent", agent="x" * 1_000_000), "no spec 'xxx"),
+        (call("swap_agent", agent="scout", to="x" * 1_000_000), "no spec 'xxx"),
         (call("find_agents", words=7), "words must be a text"),
     ],
 )
@@ -136,6 +139,7 @@ async def test_a_call_that_may_not_be_is_one_line_and_changes_nothing(
 
         assert says in error
         assert "\n" not in error
+        assert len(error) < 500
         assert {agent.name: (agent.spec, agent.status) for agent in running.state.agents.values()} == before
 
 

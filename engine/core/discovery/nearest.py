@@ -5,13 +5,15 @@ from difflib import get_close_matches
 from heapq import nsmallest
 from itertools import pairwise
 
+MAX_CHARACTERS_COMPARED = 500
+"""Longer than any name or path; comparing a million characters takes seconds."""
 MAX_NAMES_COMPARED = 64
 _MAX_NAMES_PRESELECTED = 512
 
 
 def nearest(name: str, names: Iterable[str], limit: int = 3) -> tuple[str, ...]:
     """Return up to `limit` of `names` that are most similar to `name`, ignoring case, the most similar first."""
-    folded_name = name.casefold()
+    folded_name = name[:MAX_CHARACTERS_COMPARED].casefold()
     by_fold: dict[str, str] = {}
     # In reverse order, so that of names that differ only in case the alphabetically first is kept.
     for candidate in sorted(set(names), reverse=True):
