@@ -223,7 +223,7 @@ def replace(sending: Callable[[], Sending], supervisor: str, file: Path, *, mode
 @takes(commands.ChangeSupervisor)
 def set_(**values: object) -> Command:
     """Change what SUPERVISOR allows; what is not named stays."""
-    if all(value is None for name, value in values.items() if name != "supervisor"):
+    if all(value in (None, ()) for name, value in values.items() if name != "supervisor"):
         fail("usage", "nothing to change", "see: quarterdeck set --help")
     return build_command(commands.ChangeSupervisor, values)
 

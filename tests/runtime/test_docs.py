@@ -83,6 +83,7 @@ def team_with(section: str, key: str, example: Any) -> dict[str, Any]:
         chief.update({"model": "openai/gpt-4o"} if key.startswith("instructions") else {})
     elif section == "discovery":
         chief.update({"auto_discover": True, "discovery": example})
+        team["registry"] = [{"name": "helper", "run": "crew:help"}]
     elif section == "limits":
         team["limits"] = example
     elif section == "Models":
