@@ -51,7 +51,6 @@ _CATALOGUE = click.option(
     "path",
     metavar="PATH",
     type=click.Path(path_type=Path),
-    callback=lambda ctx, parameter, value: None if value is None else expand_path(value),
     help="The catalogue; QUARTERDECK_CATALOGUE says the same. By default it is in the data folder.",
 )
 
@@ -307,8 +306,7 @@ def _stored_pack(catalogue: Catalogue, name: str | None) -> Pack:
         fail("unknown_pack", text, "see: quarterdeck catalogue search --all")
     if len(names) > 1:
         fail("usage", "the catalogue has several packs", f"say which with --pack: {', '.join(names[:10])}")
-    latest = catalogue.pack_of(max(entries, key=lambda entry: entry.added_ms))
-    return replace(latest, agents=[entry.spec for entry in entries])
+    return replace(catalogue.last_pack(names[0]), agents=[entry.spec for entry in entries])
 
 
 @click.group("keys", invoke_without_command=True)

@@ -125,13 +125,18 @@ class Catalogue:
         Raises:
             CatalogueError: If the catalogue no longer has the revision.
         """
-        sql = """
-SELECT packs.name, version, author, licence, sha256, key, source, mcp
-  FROM packs JOIN entries ON packs.number = entries.pack WHERE entries.id = ? AND revision = ?"""
+        return self._pack("JOIN entries ON packs.number = pack WHERE id = ? AND revision = ?", entry.id, entry.revision)
+
+    def last_pack(self, name: str) -> Pack:
+        """Return the pack of a name as it was added last, without its agents; raises as `pack_of`."""
+        return self._pack("WHERE packs.name = ? ORDER BY packs.number DESC", name)
+
+    def _pack(self, condition: str, *parameters: object) -> Pack:
+        sql = f"SELECT packs.name, version, author, licence, sha256, key, source, mcp FROM packs {condition}"
         with reading(self.path) as connection:
-            row = None if connection is None else connection.execute(sql, (entry.id, entry.revision)).fetchone()
+            row = None if connection is None else connection.execute(sql, parameters).fetchone()
             if row is None:
-                raise CatalogueError(f"{entry.id} is no longer in the catalogue; look for it again")
+                raise CatalogueError(f"{parameters[0]} is no longer in the catalogue; look for it again")
             *texts, mcp = row
             fields = dict(zip(("name", "version", "author", "licence", "sha256", "key", "source"), texts, strict=True))
             return Pack(**fields, mcp=self._decode(mcp, dict[str, McpSpec]))
@@ -156,7 +161,8 @@ SELECT packs.name, version, author, licence, sha256, key, source, mcp
         try:
             return msgspec.json.decode(text, type=kind)
         except (msgspec.MsgspecError, BadValue, UnicodeError) as error:
-            raise CatalogueError(f"{self.path} holds a spec that this version cannot read: {error}") from error
+            fault = f"{self.path} holds a spec that this version cannot read ({error})"
+            raise CatalogueError(f"{fault}; upgrade quarterdeck, or restore the file from a copy") from error
 
 
 def _condition(sources: Collection[Source] | None, *, approved_only: bool) -> tuple[str, tuple[str, ...]]:

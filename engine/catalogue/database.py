@@ -7,7 +7,7 @@ import os
 import shlex
 import stat
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from sqlite3 import Connection
 
@@ -70,14 +70,16 @@ CATALOGUE = Kind("catalogue", 0x51444331, (_VERSION_1,), disposable=False)
 
 
 def catalogue_path(path: str | os.PathLike[str] | None = None) -> Path:
-    """Return the path of the user's catalogue, with links resolved: `path`, that of the variable, or the default.
+    """Return the path of the user's catalogue, resolved: `path`, that of the variable, or the default.
 
     Raises:
         NoHome: If the default is needed and the user has no home folder.
         CatalogueError: If it cannot be the path of a database.
     """
-    chosen_path = path or os.environ.get(VARIABLE) or data_folder() / CATALOGUE_FILE
-    with catalogue_errors(Path(chosen_path)):
+    chosen_path = Path(path or os.environ.get(VARIABLE) or data_folder() / CATALOGUE_FILE)
+    with suppress(RuntimeError):  # the home of an unknown user
+        chosen_path = chosen_path.expanduser()
+    with catalogue_errors(chosen_path):
         return Files.of(chosen_path).database
 
 

@@ -96,6 +96,10 @@ def test_an_exported_pack_is_the_same_pack_when_it_is_added_again(run: Run, tmp_
     (again,) = items(run, "add", "out.yaml")
 
     assert (again["name"], again["added"], again["changed"], again["unchanged"]) == ("tides", [], [], 2)
+    (tmp_path / "pack.yaml").write_text(PACK.replace("--all", "--few"), encoding="utf-8")
+    items(run, "add", "pack.yaml")  # its servers change without its agents
+    assert run("export", "last.yaml")[0] == 0
+    assert "--few" in (tmp_path / "last.yaml").read_text(encoding="utf-8")
     assert run("export", "out.yaml")[::2] == (2, "quarterdeck: out.yaml exists; give another name, or --force\n")
 
 
@@ -123,7 +127,10 @@ def test_what_cannot_be_done_is_one_line_that_says_what_to_do(
 def test_people_are_told_that_a_list_is_cut_and_that_they_have_no_catalogue(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("HOME", str(Path.cwd()))
+    monkeypatch.setenv("QUARTERDECK_CATALOGUE", "~/mine.db")
     items(run, "add", "pack.yaml")
+    assert Path("mine.db").exists()
     assert run("search", "--all", "--limit", "1")[1].endswith("only the first 1 are shown; --limit allows more\n")
     monkeypatch.delenv("QUARTERDECK_CATALOGUE")
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
