@@ -72,7 +72,7 @@ async def test_those_that_share_no_specialty_are_folded_behind_a_line(tmp_path: 
         assert "more:" not in [choices.get_option_at_index(place).id for place in range(choices.option_count)]
 
 
-NO_TURBOX = "would be refused: no model 'turbox' in the file; known: fast, own, slow; or give provider/name"
+NO_TURBOX = "would be refused: no model 'turbox' in the team; known: fast, own, slow; or give provider/name"
 FAKE = ModelSpec(replies=[{"text": "so"}])
 
 
@@ -153,7 +153,7 @@ async def test_a_model_without_a_name_is_said_and_opens_nothing(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("line", "about", "problem"),
     [
-        ("swap critic model=turbox", "not known here", "would be refused: no model 'turbox' in the file; known: fast,"),
+        ("swap critic model=turbox", "not known here", "would be refused: no model 'turbox' in the team; known: fast,"),
         ("swap critic --model openai/gpt-foo --mode migrate", "not known here", ""),
         ("swap critic model=openai/gpt-4o", "/M", ""),
         ("swap critic model=fast", "/M", "would be refused: critic has this model already (g1); nothing to swap"),

@@ -14,7 +14,7 @@ from tests.world import World, agent, team_world
 
 FAST, SLOW = ModelSpec(model="openai/gpt-4o-mini"), ModelSpec(replies=[{"text": "slowly"}])
 
-NO_TURBOX = "no model 'turbox' in the file; known: fast, slow; or give provider/name"
+NO_TURBOX = "no model 'turbox' in the team; known: fast, slow; or give provider/name"
 
 
 def played(name: str = "critic", model: str | list[str] = "fast", **fields: object) -> AgentSpec:

@@ -86,4 +86,4 @@ def why_no_models(state: State, supervisor_id: str, spec: AgentSpec) -> str:
         return ""
     known = [*dict.fromkeys([*nearest(name, models), *sorted(models)])]
     listed = f"known: {', '.join(known[:_MAX_NAMES])}{', …' * (len(known) > _MAX_NAMES)}; or give" if known else "give"
-    return f"no model {name!r} in the file; {listed} provider/name"
+    return f"no model {name!r} in the team; {listed} provider/name"
