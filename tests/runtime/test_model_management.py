@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from engine import AgentManagementTools, AgentSpec
-from engine.core.commands import AddSupervisor, Answer, RegisterSpec, SupervisorSpec
+from engine.core.commands import AddSupervisor, Answer, Pause, RegisterSpec, SupervisorSpec
 from engine.core.specs.model_spec import ModelSpec
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import May
@@ -141,6 +141,18 @@ async def test_a_call_that_may_not_be_is_one_line_and_changes_nothing(
         assert "\n" not in error
         assert len(error) < 500
         assert {agent.name: (agent.spec, agent.status) for agent in running.state.agents.values()} == before
+
+
+async def test_a_lead_resumes_a_member_that_a_person_has_paused_only_if_a_person_allows_it(engine: Engines) -> None:
+    lead = chief(approve=dict.fromkeys(ALL, "never"))
+    async with engine(lead, scout(), **team(call("resume_agent", agent="scout"))) as running:
+        await running.host.order(Pause(target="scout"))
+        run = await running.submit()
+        question = await answered(running, "reject_once")
+
+        assert question.options == ["allow_once", "reject_once"]
+        assert "a person rejected" in str((await running.ended(run))[1])
+        assert next(agent for agent in running.state.agents.values() if agent.name == "scout").paused
 
 
 async def test_members_of_teams_below_are_managed_too(engine: Engines) -> None:

@@ -232,6 +232,8 @@ class Agent:
     idle_ms: int | None = None
     """For a pool: since when a removable instance has been idle."""
     paused: bool = False
+    paused_by_agent: bool = False
+    """Another agent paused it, not a person."""
     removing: Literal["drain", "requeue", "abort"] | None = None
     error: str | None = None
     """Why it cannot work, in words; None while it can."""

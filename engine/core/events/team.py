@@ -115,6 +115,8 @@ class AgentPaused(AgentEvent):
 
     stopping: list[str] = field(default_factory=list)
     """Tasks whose attempts are set aside at once."""
+    by_agent: bool = False
+    """An agent did it, which may then resume it too."""
 
 
 @fact

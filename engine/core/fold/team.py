@@ -159,6 +159,7 @@ def _agent_removed(state: State, event: events.AgentRemoved) -> None:
 def _agent_paused(state: State, event: events.AgentPaused | events.AgentResumed) -> None:
     agent = state.agents[event.agent_id]
     agent.paused = isinstance(event, events.AgentPaused)
+    agent.paused_by_agent = isinstance(event, events.AgentPaused) and event.by_agent
     if not agent.paused:
         state.queues[own_queue(agent.id)].patient = False
     _set_aside(state, event)

@@ -199,7 +199,7 @@ class PauseAgentTool(ChangingTool):
 
 
 class ResumeAgentTool(ChangingTool):
-    """The tool `resume_agent`: a paused member goes on."""
+    """The tool `resume_agent`: a paused member goes on; a person is asked about one that a person has paused."""
 
     name, done = "resume_agent", "resumed"
     about = "Let a paused member of your team go on."
@@ -207,7 +207,9 @@ class ResumeAgentTool(ChangingTool):
     @override
     async def _change(self, arguments: Arguments) -> Change:
         agent = self._member(text_in(arguments, "agent"))
-        return Change(command=Resume(target=id_target(agent.id)), beyond=[], shown=self._describe(agent))
+        is_persons = agent.paused and not agent.paused_by_agent
+        beyond = ["work of a member that a person has paused"] if is_persons else []
+        return Change(command=Resume(target=id_target(agent.id)), beyond=beyond, shown=self._describe(agent))
 
 
 MANAGEMENT_TOOLS: tuple[type[ManagementTool], ...] = (

@@ -164,7 +164,7 @@ def pause(state: State, command: commands.Pause, ctx: DecisionContext) -> Decide
     # `now` also hurries a pause that waits for the next step of an attempt.
     refuse_unless(not subject.paused or (command.now and bool(at_work)), f"{name} is paused already")
     more = f"; {pluralize(len(at_work), 'attempt')} {_until_when(state, command, at_work)}" if at_work else ""
-    event = _paused_event(subject, at_work if command.now else [])
+    event = _paused_event(subject, at_work if command.now else [], by_agent=ctx.run_id is not None)
     return Decided(events=[event], summary=f"paused {name}{more}")
 
 
@@ -182,12 +182,12 @@ def _holding_a_slot(state: State, subject: Agent | Supervisor | Run) -> list[str
     return [task.id for task in tasks if task.attempt is not None and not task.attempt.parked]
 
 
-def _paused_event(subject: Agent | Supervisor | Run, stopping: list[str]) -> Event:
+def _paused_event(subject: Agent | Supervisor | Run, stopping: list[str], *, by_agent: bool) -> Event:
     match subject:
         case Run():
             return RunPaused(run_id=subject.id, stopping=stopping)
         case Agent():
-            return AgentPaused(agent_id=subject.id, stopping=stopping)
+            return AgentPaused(agent_id=subject.id, stopping=stopping, by_agent=by_agent)
         case Supervisor():
             return SupervisorPaused(supervisor_id=subject.id, stopping=stopping)
 
