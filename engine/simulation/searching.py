@@ -58,7 +58,7 @@ class SimulatedSearch(AgentSearch):
 
     def _draw_found(self, draw: Random, number: int) -> FoundSpec:
         spec = draw_spec(draw)
-        spec = copy_with(spec, specialties=draw.sample([*SKILLS, "request"], draw.randint(1, 3)))
+        spec = copy_with(spec, specialties=draw.sample([*SKILLS, "request"], draw.choice([1, 1, 2])))
         if self._world.plan.models:
             spec = to_model_agent(spec)
         if not spec.is_played_by_model and draw.random() < REFERRING_SHARE:

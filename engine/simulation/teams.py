@@ -154,10 +154,10 @@ def _draw_discovery(draw: Random, agents: Sequence[str] = ()) -> DiscoveryConfig
         return None
     model = draw.choice([None, None, FIRST])
     return DiscoveryConfig(
-        modes=tuple(draw.sample([*AgentDiscoveryMode], draw.choice([1, 2, 3]))),
+        modes=tuple(draw.sample([*AgentDiscoveryMode], draw.choice([2, 3, 4]))),
         max_matches=draw.choice([1, 5, 5, 10]),
-        min_score=draw.choice([0.05, 0.35, 0.9]),
-        max_new=draw.choice([0, 1, 1, 3, 3]),
+        min_score=draw.choice([0.05, 0.05, 0.35]),
+        max_new=draw.choice([1, 1, 1, 3, 3]),
         evict=draw.random() < 0.5,
         approve=draw.choice(["ask", "granted", "granted"]),
         template=None if model is not None and draw.random() < 0.5 else draw.choice([*agents, *NAMES[:2]]),

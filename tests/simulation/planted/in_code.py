@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.core import step
-from engine.core.decide.work import attempts, failing, strategy
+from engine.core.decide.teams import team
+from engine.core.decide.work import attempts, discovering, failing, strategy
 from engine.core.effects import Effect, StartTimer
 from engine.core.effects.table import restart_effects
 from engine.core.events import TaskSkipped
@@ -22,13 +23,18 @@ from engine.host.attempts import Attempts
 from engine.host.batch import Batch
 from engine.host.loop import Loop
 from engine.runtimes.attempts.attempt import Attempt
-from engine.simulation.laws import engine, failures, outcomes, plans, slots
+from engine.simulation.laws import discovery, engine, failures, outcomes, plans, slots
 from store import Deposed
 from tests.simulation.planted.planting import Bug, Patch, planted, rewrite
 
 
 def _answers_that_get_lost(patch: Patch) -> None:
     rewrite(patch, Attempts.deliver, "work.delegations.accept_outcomes(effect)", "pass")
+
+
+def _room_where_there_is_none(patch: Patch) -> None:
+    rewrite(patch, discovering._room, "max(0, supervisor.max_agents - len(agents))", "50")
+    rewrite(patch, team.find_evictable, "len(living) < supervisor.max_agents", "True")
 
 
 def _a_stale_token(patch: Patch) -> None:
@@ -102,6 +108,12 @@ BUGS: list[Bug] = [
         Attempts.deliver,
         _answers_that_get_lost,
         engine.whatever_can_move_has_moved,
+    ),
+    planted(
+        "those who are found join a full team",
+        discovering._room,
+        _room_where_there_is_none,
+        discovery.a_run_brings_no_more_than_it_may,
     ),
     planted("a deposed engine goes on as if it had written", journal_writer.append, _a_stale_token, "disk_before_deed"),
     planted("deeds come before the disk", Loop._write_batch, _deeds_before_the_disk, "disk_before_deed"),
