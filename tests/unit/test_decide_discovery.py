@@ -77,6 +77,15 @@ def test_who_was_found_where_nobody_is_looked_for_any_more_does_not_join() -> No
     assert joined(world) == []
 
 
+def test_a_request_that_nobody_can_do_says_why_the_search_for_it_brought_nobody() -> None:
+    world = searching(max_agents=1, evict=True)
+    asked_for(world, "sing", found("bob", "sing"), faults=["the catalogue is damaged"])
+
+    error = world.state.finished[-1].error or ""
+    assert error.startswith("no agent can 'sing'; did you mean bob (catalogue, 1.00)?")
+    assert "; the catalogue is damaged" in error
+
+
 specs = st.builds(
     lambda name, specialties, run, always_asks, source: found(
         name, *specialties, run=run, always_asks=always_asks, source=source

@@ -10,7 +10,7 @@ from engine.core.errors import NoAgentMatches, Refused
 from engine.core.events import Event, GroupEnded, GroupGrown, GroupPlanned, PlanAsked
 from engine.core.followups import GrowGroup, PlanGroup
 from engine.core.queries.targets import member_name
-from engine.core.queries.team.discovery import near_misses, words_to_find
+from engine.core.queries.team.discovery import near_misses, search_faults, words_to_find
 from engine.core.queries.team.participants import Cast, cast_for, members_in, names_in, wants_text
 from engine.core.queries.team.tree import is_cancelled
 from engine.core.queries.work.conversation import members_of_earlier_runs
@@ -53,7 +53,8 @@ def plan_group(state: State, followup: PlanGroup, ctx: DecisionContext, mint: Mi
         wiring, graph = plan_graph(state, supervisor, cast, mint)
     except NoAgentMatches as refusal:
         near = refusal.near or near_misses(supervisor, group.id)
-        return [_failure_event(group, NoAgentMatches(refusal.capability, near).reason)]
+        reasons = [NoAgentMatches(refusal.capability, near).reason, *search_faults(supervisor, group.id)]
+        return [_failure_event(group, "; ".join(reasons))]
     except Refused as refusal:
         return [_failure_event(group, refusal.reason)]
     event = GroupPlanned(

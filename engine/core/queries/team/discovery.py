@@ -109,6 +109,11 @@ def agents_named(state: State, matches: Sequence[Match]) -> list[Agent]:
     return [state.agents[match.id] for match in matches]
 
 
+def search_faults(supervisor: Supervisor, group_id: str) -> list[str]:
+    """Return the first three reasons why searches for a graph brought nobody."""
+    return [fault for each in supervisor.discoveries if each.task_id == group_id for fault in each.faults][:3]
+
+
 def near_misses(supervisor: Supervisor, group_id: str) -> list[str]:
     """Return the best three that were found for a graph and may not join, with what they cover."""
     matches = [match for each in supervisor.discoveries if each.task_id == group_id for match in each.matches]
