@@ -204,7 +204,7 @@ def _entry(catalogue: Catalogue, entry_id: str) -> CatalogueEntry:
     entries = [entry for entry in catalogue.revisions(name) if revision in ("", str(entry.revision))]
     if not entries:
         hint = "look for others with: quarterdeck catalogue search --all"
-        fail("unknown_entry", f"no entry {entry_id!r} in {catalogue.path}", hint, REFUSED)
+        fail("unknown_entry", f"no entry {entry_id!r} in {catalogue.path or 'the catalogue'}", hint, REFUSED)
     return entries[-1]
 
 

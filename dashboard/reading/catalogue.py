@@ -46,10 +46,10 @@ def read_entry(entry_id: str) -> CatalogueEntry:
 
 
 def approve(entries: Sequence[CatalogueEntry]) -> None:
-    """Approve entries as they were shown; raises CatalogueError if one has changed since."""
+    """Approve entries as they were shown; raises CatalogueError, and approves none, if one has changed since."""
+    hashes = {entry.id: entry.hash for entry in entries}
     with CatalogueWriter() as writer:
-        for entry in entries:
-            writer.approve([entry.id], expected_hash=entry.hash)
+        writer.approve(hashes, expected_hashes=hashes)
 
 
 def revoke(entries: Sequence[CatalogueEntry]) -> None:

@@ -20,6 +20,8 @@ from engine.errors import CatalogueError
 CHANGES = {"approve": catalogue.approve, "revoke": catalogue.revoke, "remove": catalogue.remove}
 LOOK_EVERY_MS = 5_000
 """How often the catalogue is read again: other processes change it too."""
+ASKED_MS = 10_000
+"""How long the first press of a removal counts."""
 
 
 class EntrySearch(RowFilter):
@@ -62,6 +64,7 @@ class CatalogueScreen(TableScreen):
         self._has_looked = self._looking = False
         self._looked_ms = 0
         self._asked_ids: list[str] = []
+        self._asked_until_ms = 0
 
     def listing(self, view: ViewState) -> Listing:
         self._look(view)
@@ -99,7 +102,9 @@ class CatalogueScreen(TableScreen):
 
     def is_asked_again(self, ids: list[str]) -> bool:
         """Return whether the same removal was asked for just before: the first time says what it would do."""
-        is_again, self._asked_ids = ids == self._asked_ids, ids
+        view = self.deck.view
+        is_again = ids == self._asked_ids and not view.has_passed(self._asked_until_ms)
+        self._asked_ids, self._asked_until_ms = ids, view.wall_ms + ASKED_MS
         return is_again
 
     def change_entries(self, change: Change, entries: Sequence[CatalogueEntry], outcome: str) -> None:

@@ -8,11 +8,11 @@ import getpass
 import os
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from sqlite3 import Connection
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Self, TypeAlias
 
 import msgspec
@@ -102,18 +102,18 @@ class CatalogueWriter:
         progress(done, total)
         return additions
 
-    def approve(self, entry_ids: Iterable[str], *, expected_hash: str | None = None) -> None:
+    def approve(self, entry_ids: Iterable[str], *, expected_hashes: Mapping[str, str] = MappingProxyType({})) -> None:
         """Approve the current revision of entries, so that discovery finds them; this trusts no code.
 
         Args:
             entry_ids: The entries.
-            expected_hash: Refuse if the current revision has another hash, because it is not what a person looked at.
+            expected_hashes: By id, what a person looked at; none is approved if a current revision has another hash.
         """
         sql = "UPDATE entries SET approved_by = ?, approved_ms = ? WHERE number = ?"
         with self._transaction() as connection:
             for entry_id in entry_ids:
                 number, entry_hash = self._current(connection, entry_id)
-                if expected_hash not in (None, entry_hash):
+                if expected_hashes.get(entry_id, entry_hash) != entry_hash:
                     raise CatalogueError(f"{entry_id} has changed meanwhile; look at it again")
                 connection.execute(sql, (self._by, self._now_ms(), number))
 

@@ -136,6 +136,7 @@ def test_people_are_told_that_a_list_is_cut_and_that_they_have_no_catalogue(
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     monkeypatch.setenv("HOME", "")
     assert run("search")[1] == "this user has no home folder, so no catalogue; set XDG_DATA_HOME or give --catalogue\n"
+    assert "no entry 'c1' in the catalogue" in run("show", "c1")[2]
     assert items(run, "keys", "--catalogue", "other.db") == []
     key = "RWQBAQEBAQEBAYqI4910CfGV/VLbLTy6XXLKZwm/HZQSG/N0iAG0D29c"
     assert items(run, "keys", "--catalogue", "other.db", "add", "ada", key)[0]["key"] == key

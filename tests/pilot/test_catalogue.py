@@ -105,12 +105,15 @@ async def test_an_entry_that_changed_since_it_was_shown_is_not_approved(
         assert approved(catalogue) == set()
 
 
-async def test_a_removal_says_what_it_would_do_and_happens_at_the_second_press(
-    ids: tuple[str, ...], catalogue: Path, tmp_path: Path
+async def test_a_removal_says_what_it_would_do_and_happens_at_a_second_press_soon_after(
+    ids: tuple[str, ...], catalogue: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with opened(tmp_path) as hand:
         screen = await go(hand)
         await until(hand.pilot, lambda: screen.select_row(ids[0]))
+        with monkeypatch.context() as slow:
+            slow.setattr("dashboard.screens.catalogue.ASKED_MS", 0)
+            await hand.press("R", "R")
         await hand.press("R")
         assert "R again removes surveyor" in hand.said
         assert len(Catalogue.open(catalogue).entries()) == 2

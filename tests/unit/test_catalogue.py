@@ -154,15 +154,16 @@ def test_a_changed_spec_is_a_new_revision_that_nobody_approved_and_the_earlier_o
 
 
 def test_an_approval_of_what_is_no_longer_there_is_refused(path: Path) -> None:
-    (entry_id,) = add(path, SURVEYOR, approve=False)
+    surveyor, pilot = add(path, SURVEYOR, PILOT, approve=False)
+    seen = {surveyor: spec_hash(SURVEYOR), pilot: spec_hash(SURVEYOR)}
+    with CatalogueWriter(path) as writer, pytest.raises(CatalogueError, match=f"{pilot} has changed meanwhile"):
+        writer.approve(seen, expected_hashes=seen)
+    assert Catalogue.open(path).entries(approved_only=True) == []
     with CatalogueWriter(path) as writer:
-        with pytest.raises(CatalogueError, match="changed meanwhile"):
-            writer.approve([entry_id], expected_hash=spec_hash(PILOT))
-        writer.approve([entry_id], expected_hash=spec_hash(SURVEYOR))
+        writer.approve([surveyor], expected_hashes=seen)
 
-    entry = Catalogue.open(path).entry(entry_id)
-    assert entry is not None
-    assert entry.is_approved
+    (entry,) = Catalogue.open(path).entries(approved_only=True)
+    assert entry.id == surveyor
 
 
 def test_of_several_ids_none_is_approved_if_one_is_unknown(path: Path) -> None:
