@@ -19,7 +19,8 @@ def approved_entry(entry_id: str, path: str | os.PathLike[str] | None = None) ->
     except CatalogueError as error:
         raise CommandRefusedError("unusable_catalogue", str(error)) from error
     if entry is None:
-        text = f"no entry {entry_id!r} in {catalogue.path or 'the catalogue'}; look for others with: quarterdeck catalogue search"
+        where = catalogue.path or "the catalogue"
+        text = f"no entry {entry_id!r} in {where}; look for others with: quarterdeck catalogue search"
         raise CommandRefusedError("unknown_entry", text)
     if entry.removed_ms is not None:
         raise CommandRefusedError("entry_removed", f"{entry.id} ({entry.name}) was removed from the catalogue")
