@@ -115,7 +115,7 @@ def _settings_changes(event: Any, histories: dict[str, Any]) -> Iterator[tuple[s
     values: dict[str, Any] = {}
     if isinstance(event, events.SupervisorAdded | events.SupervisorChanged):
         values = {name: getattr(event.options, name) for name in OPTIONS}
-        values |= {"max_parallel": event.max_parallel, "max_agents": event.max_agents}
+        values |= {name: getattr(event, name) for name in ("max_parallel", "max_agents", "auto_discover")}
     elif isinstance(event, events.StrategySwitched) and event.scope != "run":
         values = {"settings": event.settings, "lead": event.lead}
     yield from ((f"{name} of {event.supervisor_id}", value) for name, value in values.items())
