@@ -62,8 +62,13 @@ def question_to(
     return ModelRequest(name=name, model=model, messages=messages, output=SCHEMA)
 
 
-def described_by(answer: str, base: FoundSpec) -> FoundSpec:
+def described_by(answer: str, base: FoundSpec, rules: str = "") -> FoundSpec:
     """Return the agent that a model described, with everything else as in `base`; long answers block.
+
+    Args:
+        answer: What the model wrote.
+        base: The agent without it.
+        rules: Instructions that stay, before those of the model.
 
     Raises:
         Unusable: If the answer does not describe one.
