@@ -178,7 +178,8 @@ class AgentSearch:
             faults.append(f"dynamic: {one_line(error)}")
             return [], error.usage
         try:
-            return [await self._run(partial(described_by, answer.text, plain))], answer.usage
+            rules = "" if template is None else template.instructions
+            return [await self._run(partial(described_by, answer.text, plain, rules))], answer.usage
         except Unusable as unusable:
             faults.append(f"dynamic: {unusable.reason}")
             return [], answer.usage

@@ -75,12 +75,13 @@ def described_by(answer: str, base: FoundSpec, rules: str = "") -> FoundSpec:
     """
     try:
         said: Any = parse_output(answer, _ACCEPTED)
+        instructions = "\n\n".join(filter(None, [rules, said["instructions"]]))
         spec = copy_with(
             base.spec,
             name=said["name"],
             description=said["description"][:1_000],
             specialties=tuple(dict.fromkeys([*said["specialties"], *base.spec.specialties])),
-            instructions=said["instructions"] if base.spec.is_played_by_model else "",
+            instructions=instructions if base.spec.is_played_by_model else "",
         )
     except (SchemaMismatch, BadValue) as error:
         raise Unusable(f"the model described no agent ({one_line(error)}): {answer[:80]!r}") from error

@@ -386,6 +386,18 @@ async def test_a_description_in_a_fenced_block_is_read(engine: Engines) -> None:
         assert names(running) == ["researcher", "translator"]
 
 
+async def test_what_a_model_writes_comes_after_the_instructions_of_the_template(engine: Engines) -> None:
+    template = AgentSpec(name="careful", agent_type="llm", model="fake", instructions="Never delete anything.")
+    models = {"fake": ModelSpec(replies=({"match": "lacks", "text": DESCRIBED}, {"text": "done"}))}
+    settings = discovers("dynamic", model="fake", template="careful", approve="granted", options={"models": models})
+    async with engine(researcher(), **settings) as running:
+        await running.host.order(RegisterSpec(spec=template))
+        await running.ask(REQUEST)
+
+        spec = running.state.spec_of(running.state.agents["a2"])
+        assert spec.instructions == "Never delete anything.\n\nTranslate."
+
+
 NO_DESCRIPTIONS = [
     "not JSON", "{}", '{"name": "a b"}', "[]", "[" * 100_000, DESCRIBED.replace("Translates", "\\ud800"),
     DESCRIBED.replace('"translator"', "7"), DESCRIBED.replace('["translate"]', '"translate"'),
