@@ -244,7 +244,7 @@ def _change(ctx: click.Context, path: Path | None, ids: Iterable[str], method: s
     ids = list(dict.fromkeys(ids))
     with CatalogueWriter(path) as writer:
         getattr(writer, method)(ids)
-    entries = [entry for entry_id in ids if (entry := writer.catalogue.entry(entry_id.partition("@")[0])) is not None]
+    entries = [*writer.catalogue.last_revisions([entry_id.partition("@")[0] for entry_id in ids]).values()]
     lines = [f"✓ {entry.name} ({entry.id}, revision {entry.revision}) {outcome}" for entry in entries]
     named = {reference: None for entry in entries for reference in references_of(entry.spec)}
     if method == "approve" and named:

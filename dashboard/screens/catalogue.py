@@ -95,6 +95,11 @@ class CatalogueScreen(TableScreen):
             )
         return describe_entry(row, history, now_ms=view.present_ms, width=width, height=height)
 
+    def facts(self) -> list[Cell]:
+        shown, total = len(self._rows.found), self._rows.total
+        is_cut = shown < total and not self.finding.needle
+        return [*super().facts(), *([Cell(f"{shown:,} of {total:,}, search for others", "muted")] if is_cut else [])]
+
     def chosen_entries(self) -> list[CatalogueEntry]:
         """Return the marked entries, or the one under the cursor."""
         keys = self.marked_keys() or [self.table.selected or ""]

@@ -3,6 +3,7 @@
 All methods block; the engine calls them in threads. Any thread may, also several at once.
 """
 
+import json
 import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -110,7 +111,17 @@ class Catalogue:
 
     def entry(self, entry_id: str) -> CatalogueEntry | None:
         """Return the last revision of an entry, also if it was removed; None for an unknown id."""
-        return next(iter(self.revisions(entry_id)[-1:]), None)
+        return self.last_revisions([entry_id]).get(entry_id)
+
+    def last_revisions(self, entry_ids: Sequence[str]) -> dict[str, CatalogueEntry]:
+        """Return the last revisions of entries by id, also of removed ones, in the order of the ids that are known."""
+        ids = "SELECT id, max(revision) FROM entries WHERE id IN (SELECT value FROM json_each(?)) GROUP BY id"
+        with reading(self.path) as connection:
+            if connection is None:
+                return {}
+            sql = f"{_ENTRIES} WHERE (entries.id, revision) IN ({ids})"
+            by_id = {entry.id: entry for entry in self._select(connection, sql, json.dumps(entry_ids))}
+            return {entry_id: by_id[entry_id] for entry_id in entry_ids if entry_id in by_id}
 
     def revisions(self, entry_id: str) -> list[CatalogueEntry]:
         """Return all revisions of an entry, oldest first; none for an unknown id."""

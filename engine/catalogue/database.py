@@ -91,6 +91,8 @@ def catalogue_errors(path: Path) -> Iterator[None]:
             yield
     except StoreError as error:
         raise CatalogueError(f"the catalogue cannot be used: {error}") from error
+    except UnicodeEncodeError as error:  # bytes of a command line that are no text
+        raise CatalogueError(f"{error.object!a:.100} is not text in UTF-8; write it otherwise") from error
     except OSError as error:
         fault = f"{format_path(Path(error.filename or path))} ({error.strerror})"
         raise CatalogueError(f"the catalogue cannot be used: {fault}; choose another path") from error

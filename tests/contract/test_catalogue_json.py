@@ -112,6 +112,10 @@ def test_an_exported_pack_is_the_same_pack_when_it_is_added_again(run: Run, tmp_
         (["add"], 2, "say what to add; one of FILE, --component NAME, --acp-registry FILE"),
         (["export", "none.yaml"], 2, "the catalogue is empty; see: quarterdeck catalogue search --all"),
         (["keys", "add", "me", "nonsense"], 2, "this is not a public key of minisign"),
+        (["show", "c\udcff"], 3, "no entry 'c\\udcff'"),
+        (["approve", "c\udcff"], 2, "'c\\udcff' is not text in UTF-8"),
+        (["export", "x.yaml", "--pack", "c\udcff"], 2, "the catalogue has no pack"),
+        (["keys", "remove", "c\udcff"], 2, "'c\\udcff' is not text in UTF-8"),
         (["nonsense"], 2, "no such command 'nonsense'"),
     ],
 )

@@ -105,6 +105,15 @@ async def test_an_entry_that_changed_since_it_was_shown_is_not_approved(
         assert approved(catalogue) == set()
 
 
+async def test_a_list_that_is_cut_says_so(
+    ids: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dashboard.reading.catalogue.MAX_LISTED", 1)
+    async with opened(tmp_path) as hand:
+        screen = await go(hand)
+        await until(hand.pilot, lambda: [cell.text for cell in screen.facts()] == ["1 of 2, search for others"])
+
+
 async def test_a_removal_says_what_it_would_do_and_happens_at_a_second_press_soon_after(
     ids: tuple[str, ...], catalogue: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
