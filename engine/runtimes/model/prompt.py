@@ -72,15 +72,18 @@ def _describe_workers(workers: Sequence[Worker]) -> str:
         return f"{len(workers)} workers, by capability: {', '.join(capabilities_of(workers))}"
     lines = []
     for worker in workers:
-        skills = f" ({', '.join(worker.specialties)})" if worker.specialties else ""
-        lines.append(f"- {worker.name}: {' '.join(worker.description.split())}{skills}")
+        lines.append(f"- {worker.name}: {worker.description}{_skills(worker)}")
     return "\n".join(lines)
 
 
 def _worker_line(worker: Worker) -> str:
-    about = worker.description.strip()
-    skills = f" ({', '.join(worker.specialties)})" if worker.specialties else ""
-    return f"- {worker.name}{skills}" + (f": {about}" if about else "")
+    return f"- {worker.name}{_skills(worker)}" + (f": {worker.description}" if worker.description else "")
+
+
+def _skills(worker: Worker) -> str:
+    """Return the specialties of a worker on one line: untrusted, they must not look like the line of another."""
+    skills = ", ".join(" ".join(skill.split()) for skill in worker.specialties)
+    return f" ({skills})" if skills else ""
 
 
 def _records(workers: Sequence[Worker]) -> str:

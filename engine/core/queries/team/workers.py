@@ -44,7 +44,7 @@ def why_no_worker(state: State, supervisor: Supervisor, name: str, *, lead_id: s
     """Return why a member of that name may not get work; None if it may."""
     matching_members = [member for member in _members(state, supervisor, lead_id) if member.name == name]
     if not matching_members:
-        return f"there is no worker {name!r}"
+        return f"there is no worker {name!r:.200}"
     reasons = [why_not_available(state, member) for member in matching_members]
     return None if None in reasons else f"{name} {reasons[0]}"
 
@@ -75,10 +75,15 @@ def _worker(state: State, member: Agent | Supervisor, category: str | None) -> W
     record = None if category is None else track_record_of(state, member).get(category)
     if isinstance(member, Agent):
         spec = state.spec_of(member)
-        description = spec.description.strip() or " ".join(spec.instructions.split())[:MAX_DESCRIPTION_CHARS]
+        description = _on_one_line(spec.description) or _on_one_line(spec.instructions)[:MAX_DESCRIPTION_CHARS]
         return Worker(name=member.name, description=description, specialties=tuple(spec.specialties), record=record)
     agents = agents_of(state, member.id)
     names = ", ".join(agent.name for agent in agents[:MAX_NAMED_AGENTS])
     names += ", …" if len(agents) > MAX_NAMED_AGENTS else ""
     skills = dict.fromkeys(skill for agent in agents for skill in state.spec_of(agent).specialties)
     return Worker(name=member.name, description=f"A team: {names}", specialties=tuple(skills), record=record)
+
+
+def _on_one_line(text: str) -> str:
+    """Return a text of an agent's spec, which may be untrusted, so that it cannot look like a line of others."""
+    return " ".join(text.split())
