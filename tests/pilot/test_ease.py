@@ -255,9 +255,10 @@ async def test_header_title_notice_tab_and_rows_count_the_same_while_an_agent_fa
     pulse = {f"pulse:{attempt(work, 'critic')[0]}": json.dumps({"chunk_ms": NOW_MS - 1_000})}
 
     async with opened(tmp_path, work=work) as hand:
-        hand.app._terminal = TerminalSignals(told.append, "desktop")
-        hand.app.feed.live = pulse
         await hand.press("8")
+        # Last: a tick of its own would tell the first title before it is looked at.
+        hand.app.feed.live = pulse
+        hand.app._terminal = TerminalSignals(told.append, "desktop")
         for seconds, needs, silent, cell, notice in (
             (1, 1, 0, "", ""),
             (60, 1, 1, "⋯ 1 silent", "chief: critic: silent 62 s"),
