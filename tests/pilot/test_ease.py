@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import anyio.lowlevel
 import pytest
 from textual.command import CommandPalette
 from textual.widgets import Input
@@ -256,6 +257,8 @@ async def test_header_title_notice_tab_and_rows_count_the_same_while_an_agent_fa
 
     async with opened(tmp_path, work=work) as hand:
         await hand.press("8")
+        while hand.app.pace.key_is_first:  # a tick redraws nothing just after a key
+            await anyio.lowlevel.checkpoint()
         # Last: a tick of its own would tell the first title before it is looked at.
         hand.app.feed.live = pulse
         hand.app._terminal = TerminalSignals(told.append, "desktop")
