@@ -133,7 +133,8 @@ def test_a_team_whose_every_attempt_fails_comes_to_rest_without_any_person(rando
         world.settle()
 
     assert not world.started
-    assert not world.state.runs or [one for one in world.state.escalations.values() if one.default is None]
+    # A default without a deadline never takes effect.
+    assert not world.state.runs or [one for one in world.state.escalations.values() if one.due_ms is None]
 
 
 @some
