@@ -6,6 +6,6 @@ and `acp_registry.py`. Approving an entry makes it discoverable and trusts none 
 
 from engine.catalogue.catalogue import Catalogue
 from engine.catalogue.entries import Addition, CatalogueEntry, Pack, Source, TrustedKey
-from engine.catalogue.finding import find
+from engine.catalogue.finding import find, find_specs
 
-__all__ = ["Addition", "Catalogue", "CatalogueEntry", "Pack", "Source", "TrustedKey", "find"]
+__all__ = ["Addition", "Catalogue", "CatalogueEntry", "Pack", "Source", "TrustedKey", "find", "find_specs"]

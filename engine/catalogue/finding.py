@@ -10,6 +10,8 @@ from engine.core.discovery.synonyms import SYNONYMS, synonyms_by_phrase
 from engine.core.discovery.words import words
 from engine.core.queries.team.fits import candidate_from
 from engine.core.records.records import copy_with
+from engine.core.signals import FoundSpec
+from engine.core.specs.discovery import AgentDiscoveryMode
 
 PRESELECTED = 50
 """Entries that the scorer compares."""
@@ -37,18 +39,34 @@ def find(
     Raises:
         CatalogueError: If the catalogue cannot be used.
     """
-    stems = [word.stem for word in words(text)]
-    entries = catalogue.search(stems, limit=PRESELECTED, sources=sources, approved_only=approved_only)
-    if not entries:
-        synonyms = synonyms_by_phrase(SYNONYMS)
-        stems = [stem for key in stems for phrase in sorted(synonyms.get(key, ())) for stem in phrase.split()]
-        entries = catalogue.search(stems, limit=PRESELECTED, sources=sources, approved_only=approved_only)
+    entries = _preselect(catalogue, text, sources, approved_only=approved_only)
     by_id = {entry.id: entry for entry in entries}
     index = CapabilityIndex(candidate_from(entry.spec, entry.id, entry.name) for entry in entries)
     matches = [(match, by_id[match.id]) for match in index.search(text, limit)]
-    return [(copy_with(match, source=_mode_of(entry)), entry) for match, entry in matches]
+    return [(copy_with(match, source=_mode_of(entry).value), entry) for match, entry in matches]
 
 
-def _mode_of(entry: CatalogueEntry) -> str:
+def find_specs(catalogue: Catalogue, text: str, *, sources: Collection[Source] | None = None) -> list[FoundSpec]:
+    """Return the specs of the approved entries among which `find` would choose, for a scorer that has others too."""
+    return [
+        FoundSpec(source=_mode_of(entry), id=entry.id, hash=entry.hash, spec=entry.spec)
+        for entry in _preselect(catalogue, text, sources, approved_only=True)
+    ]
+
+
+def _preselect(
+    catalogue: Catalogue, text: str, sources: Collection[Source] | None, *, approved_only: bool
+) -> list[CatalogueEntry]:
+    """Return entries with the words of a text; where there are none, entries with a synonym of them."""
+    stems = [word.stem for word in words(text)]
+    entries = catalogue.search(stems, limit=PRESELECTED, sources=sources, approved_only=approved_only)
+    if entries:
+        return entries
+    synonyms = synonyms_by_phrase(SYNONYMS)
+    stems = [stem for key in stems for phrase in sorted(synonyms.get(key, ())) for stem in phrase.split()]
+    return catalogue.search(stems, limit=PRESELECTED, sources=sources, approved_only=approved_only)
+
+
+def _mode_of(entry: CatalogueEntry) -> AgentDiscoveryMode:
     """Return the mode of discovery that finds an entry."""
-    return "component" if entry.source == "entry_point" else "catalogue"
+    return AgentDiscoveryMode.COMPONENT if entry.source == "entry_point" else AgentDiscoveryMode.CATALOGUE

@@ -12,8 +12,7 @@ from typing import TypeVar
 
 import anyio
 
-from engine.catalogue import Catalogue, CatalogueEntry, Source, find
-from engine.catalogue.finding import PRESELECTED
+from engine.catalogue import Catalogue, Source, find_specs
 from engine.core.budgets.enforcement import exhaustion_reason
 from engine.core.effects import FindAgents
 from engine.core.queries.team.code import reference_of_server, references_of
@@ -225,8 +224,7 @@ def find_stored(
     if config.uses(AgentDiscoveryMode.CATALOGUE) or config.uses(AgentDiscoveryMode.COMPONENT):
         sources = None if config.uses(AgentDiscoveryMode.CATALOGUE) else (COMPONENT_SOURCE,)
         try:
-            entries = find(catalogue or Catalogue.open(), text, PRESELECTED, sources=sources)
-            found += [_found_entry(entry) for _, entry in entries]
+            found += find_specs(catalogue or Catalogue.open(), text, sources=sources)
         except CatalogueError as error:
             faults.append(one_line(error))
     if config.uses(AgentDiscoveryMode.RAG):
@@ -234,12 +232,6 @@ def find_stored(
 
         found += read_documents(folder, config.documents, faults)
     return found
-
-
-def _found_entry(entry: CatalogueEntry) -> FoundSpec:
-    is_component = entry.source == COMPONENT_SOURCE
-    source = AgentDiscoveryMode.COMPONENT if is_component else AgentDiscoveryMode.CATALOGUE
-    return FoundSpec(source=source, id=entry.id, hash=entry.hash, spec=entry.spec)
 
 
 def _model_for_new(state: State, supervisor: Supervisor) -> str | Sequence[str] | None:

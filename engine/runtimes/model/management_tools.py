@@ -1,21 +1,20 @@
 """The tool `find_agents`, and the base of the tools by which a lead manages its members; the rest: `team_changes`."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from typing_extensions import override
 
-from engine.catalogue import Catalogue, CatalogueEntry, find
-from engine.core.discovery.capability_index import CapabilityIndex
+from engine.catalogue import Catalogue, find_specs
 from engine.core.discovery.match import Match
 from engine.core.errors import Refused, UnknownAgent
 from engine.core.queries.targets import find_agent
-from engine.core.queries.team.fits import candidate_from, candidate_of
+from engine.core.queries.team.discovery import matches_of, registered_specs
 from engine.core.queries.team.rights import OwnTool
 from engine.core.queries.team.tree import subtree_of
 from engine.core.records.records import JsonValue
-from engine.core.specs.spec import AgentSpec
+from engine.core.signals import FoundSpec
+from engine.core.specs.discovery import DiscoveryConfig
 from engine.core.state import Agent, State, Supervisor
 from engine.errors import CatalogueError
 from engine.models.records import ToolSchema
@@ -24,7 +23,6 @@ from engine.runtimes.model.builtin_tools import BuiltinTool, CallRefused, text_i
 from engine.runtimes.model.tools import Arguments, object_schema
 
 MAX_FOUND = 10
-ENTRY_ID = re.compile(r"c[0-9a-f]{16}")
 TEXT: JsonValue = {"type": "string"}
 
 
@@ -85,35 +83,33 @@ class FindAgentsTool(ManagementTool):
     @override
     async def _result(self, arguments: Arguments, key: str) -> JsonValue:
         state, members = self._state, {agent.id: agent for agent in self._members()}
-        used = {state.agents[self._work.effect.agent_id].spec, *(agent.spec for agent in members.values())}
-        specs = {f":{name}": state.specs[key] for name, key in state.registry.items() if key not in used}
-        candidates = [candidate_of(state, agent) for agent in members.values()]
-        candidates += [candidate_from(spec, an_id, spec.name) for an_id, spec in specs.items()]
         words = text_in(arguments, "words")
-        entries: dict[str, CatalogueEntry] = {}
+        found = registered_specs(state, DiscoveryConfig())
         faults: list[JsonValue] = []
         try:
-            entries = await self._work.in_thread(partial(_find_entries, words))
+            found += await self._work.in_thread(partial(_find_entries, words))
         except CatalogueError as error:
             faults = [{"source": "catalogue", "error": str(error)}]
-        candidates += [candidate_from(entry.spec, entry.id, entry.name) for entry in entries.values()]
-        matches = CapabilityIndex(candidates).search(words, MAX_FOUND)
-        specs |= {agent.id: state.spec_of(agent) for agent in members.values()}
-        specs |= {entry.id: entry.spec for entry in entries.values()}
-        return [*(_describe(match, members.get(match.id), specs[match.id]) for match in matches), *faults]
+        own = state.agents[self._work.effect.agent_id].spec
+        specs = {(each.source.value, each.id): each for each in found if each.hash != own}
+        matches = matches_of(state, [*members.values()], specs.values(), words, MAX_FOUND)
+        return [*(_describe(state, match, members, specs) for match in matches), *faults]
 
 
-def _find_entries(words: str) -> dict[str, CatalogueEntry]:
-    return {entry.id: entry for _, entry in find(Catalogue.open(), words, MAX_FOUND)}
+def _find_entries(words: str) -> list[FoundSpec]:
+    return find_specs(Catalogue.open(), words)
 
 
-def _describe(match: Match, member: Agent | None, spec: AgentSpec) -> JsonValue:
-    is_entry = ENTRY_ID.fullmatch(match.id) is not None
-    source = "team" if member is not None else "catalogue" if is_entry else "registry"
+def _describe(
+    state: State, match: Match, members: Mapping[str, Agent], specs: Mapping[tuple[str, str], FoundSpec]
+) -> JsonValue:
+    member = members.get(match.id)
+    spec = state.spec_of(member) if member is not None else specs[match.source, match.id].spec
+    has_id = match.id != match.name and member is None
     return {
-        "agent": match.id if is_entry else match.name,
-        **({"name": match.name} if is_entry else {}),
-        "source": source,
+        "agent": match.id if has_id else match.name,
+        **({"name": match.name} if has_id else {}),
+        "source": match.source,
         **({} if member is None else {"status": member.status.value}),
         "description": spec.description,
         "specialties": [*spec.specialties],

@@ -5,6 +5,7 @@ person is asked before a change where the spec says so. What would let an agent 
 time, whatever the spec and standing answers say.
 """
 
+import re
 from abc import abstractmethod
 from collections.abc import Mapping
 from functools import partial
@@ -27,9 +28,10 @@ from engine.errors import ToolRejected
 from engine.models.records import ToolSchema
 from engine.runtimes.model.builtin_tools import CallRefused, text_in
 from engine.runtimes.model.lookup import NoModel, models_of
-from engine.runtimes.model.management_tools import ENTRY_ID, TEXT, FindAgentsTool, ManagementTool
+from engine.runtimes.model.management_tools import TEXT, FindAgentsTool, ManagementTool
 from engine.runtimes.model.tools import Arguments, object_schema
 
+ENTRY_ID = re.compile(r"c[0-9a-f]{16}")
 MAX_SHOWN_INSTRUCTIONS = 2_000
 """Characters of the instructions of a new agent that a person is shown."""
 

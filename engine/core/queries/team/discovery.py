@@ -92,7 +92,10 @@ def offer_of(state: State, supervisor: Supervisor, text: str, found: Iterable[Fo
     by_id = _by_key(agents_to_choose_from(state, supervisor), found)
     candidates = {key: candidate_from(each.spec, key, each.spec.name) for key, each in by_id.items()}
     team = matches_in_team(state, supervisor, text)
-    members = [candidate_from(state.spec_of(agent), agent.id, agent.name) for agent in agents_named(state, team)]
+    members = [
+        candidate_from(state.spec_of(agent), agent.id, agent.name)
+        for agent in (state.agents[match.id] for match in team)
+    ]
     reach = CapabilityIndex([*members, *candidates.values()])
     scores = reach.search(text, len(members) + len(candidates))
     matches = [_with_source(match, by_id) for match in scores]
@@ -102,11 +105,6 @@ def offer_of(state: State, supervisor: Supervisor, text: str, found: Iterable[Fo
     choice = choose(text, joint, limit=len(members) + limit, first=CapabilityIndex(members)) if limit > 0 else None
     chosen = [by_id[match.id] for match in choice.matches if match.id in by_id] if choice is not None else []
     return Offer(matches=matches[: config.max_matches + len(members)], chosen=chosen)
-
-
-def agents_named(state: State, matches: Sequence[Match]) -> list[Agent]:
-    """Return the agents of matches within the team."""
-    return [state.agents[match.id] for match in matches]
 
 
 def search_faults(supervisor: Supervisor, group_id: str) -> list[str]:
