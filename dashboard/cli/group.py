@@ -46,6 +46,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "pause": ("engine.core.commands:Pause", "Pause an agent, a supervisor or a run at its next step."),
         "resume": ("engine.core.commands:Resume", "Resume what is paused."),
         "steer": ("engine.core.commands:Steer", "Send a message to running work."),
+        "remember": ("engine.core.commands:Remember", "Write an insight into the shared memory of a team."),
         "undo": ("dashboard.cli.work:undo", "Undo a change."),
         "cancel": ("dashboard.cli.work:cancel", "Stop a run, a task or an agent's work at its next step."),
         "abort": ("dashboard.cli.work:abort", "Stop it at once."),

@@ -14,7 +14,7 @@ from engine.core.records.records import JsonValue, fact, facts_of, shared_fields
 from engine.core.records.values import Usage
 from engine.core.specs.discovery import AgentDiscoveryMode
 from engine.core.specs.spec import AgentSpec
-from engine.core.state import CallKind, ParkedFor
+from engine.core.state import PRIVATE, CallKind, ParkedFor
 
 PersonKind: TypeAlias = Literal["ask", "approval", "permission"]
 """Kind of question to a person: of the agent, approval of a tool call, permission of a program."""
@@ -96,6 +96,8 @@ class StepFinished(AttemptSignal):
     """Messages of people that this step has read."""
     parts: list[str] = field(default_factory=list)
     """For a model: hashes of its prompt and tool schemas, each reported by a `PartTold` before."""
+    reads: list[str] = field(default_factory=list)
+    """Ids of the insights that it returned."""
 
 
 @fact
@@ -108,13 +110,20 @@ class PartTold(Signal):
 
 @fact
 class InsightNoted(AttemptSignal):
-    """An attempt stores an insight for its agent; it waits until the insight is on disk."""
+    """An attempt writes an insight; it waits until the insight is on disk."""
 
     key: str
-    """Key of the step."""
+    """Key of the step, whose output is the id of the insight, or `{"conflict": ID}` of one that is newer."""
     text: str
     tags: list[str] = field(default_factory=list)
     importance: float
+    segment: str = PRIVATE
+    supersedes: str | None = None
+    """The insight whose newest version it takes the place of."""
+    expect: int | None = None
+    """The version that this one must have."""
+    expires_s: float | None = None
+    """When it is forgotten, in seconds from now."""
 
 
 @fact

@@ -75,7 +75,8 @@ class State:
     limited: Ids = field(default_factory=OrderedDict)
     """Specs, supervisors and open runs that set a budget, by content hash or id. Empty skips all budget checks."""
     insights: dict[str, Insight] = field(default_factory=dict)
-    """Insights of agents; each is in the list of its agent."""
+    """Insights, in the order in which they were written; a private one is in the list of its agent, any other in the
+    pool of its team."""
     parts: Ids = field(default_factory=OrderedDict)
     """Prompt parts by content hash, with the event that carries each, in order of last use."""
     finished: list[RunSummary] = field(default_factory=list)

@@ -20,7 +20,7 @@ from engine.core import events as on
 from engine.core.events import Event
 from engine.core.records.values import preview
 from engine.core.scheduler.waiting import WAITS_FOR
-from engine.core.state import NOBODY, RunStatus
+from engine.core.state import NOBODY, PRIVATE, RunStatus
 
 
 class Sentence(NamedTuple):
@@ -159,6 +159,16 @@ def _describe_answer(answer: dict[str, Any]) -> str:
 
 def _describe_parking(fields: _SentenceFields, event: on.AttemptParked) -> str:
     return f"{fields.agent_id} gave its slot back: {fields.work} waits for {WAITS_FOR[event.why]}"
+
+
+def _describe_insight(fields: _SentenceFields, event: on.Remembered) -> str:
+    author = event.author if event.agent_id is None else fields.agent_id
+    where = "" if event.segment == PRIVATE else f" in {event.segment}"
+    instead = "" if event.supersedes is None else f" in place of {event.supersedes}"
+    return f"{author or 'somebody'} remembers{where}{instead}: {preview(event.text, 60)}"
+
+
+_FORGOTTEN = {"expired": "their time was over", "room": "to make room", "person": "dropped by a person"}
 
 
 def _describe_steer(fields: _SentenceFields, event: on.Steered) -> str:
@@ -365,7 +375,12 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         f", after {t.duration_ms}",
         "muted",
     ),
-    on.Remembered: (lambda t, e: f"{t.agent_id} remembers: {preview(e.text, 60)}", "muted"),
+    on.Remembered: (_describe_insight, "muted"),
+    on.InsightsForgotten: (
+        lambda t, e: f"{pluralize(len(e.ids), 'insight')} forgotten, {_FORGOTTEN[e.why]}: {', '.join(e.ids[:5])}"
+        + ("…" if len(e.ids) > 5 else ""),
+        "muted",
+    ),
     on.PartRecorded: ("a part of prompts was written, {hash}", "muted"),
     on.AttemptDone: (
         lambda t, e: f"{'the engine' if e.agent_id is None else t.agent_id} finished {t.work} in {t.duration_ms}",

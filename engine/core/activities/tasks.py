@@ -52,6 +52,7 @@ KIND_OF_PARKED: dict[ParkedFor, ActivityKind] = {
     "backoff": "backoff",
     "tool": "slot",
     "paused": "paused",
+    "insight": "queued",
 }
 """The kind of each wait of an attempt without a slot."""
 _TIME_OF: dict[ActivityKind, int] = {"paused": PAUSED, "budget": BUDGET, "circuit": BACKOFF}

@@ -6,6 +6,7 @@ from typing import TypeAlias, get_args
 from msgspec import field
 
 from engine.core.commands.engine import *
+from engine.core.commands.memory import *
 from engine.core.commands.run import *
 from engine.core.commands.team import *
 from engine.core.entities.team import Origin
@@ -45,6 +46,8 @@ Command: TypeAlias = (
     | Ping
     | Undo
     | ImportState
+    | Remember
+    | Forget
 )
 COMMANDS: tuple[type[Command], ...] = get_args(Command)
 """Every class of command."""

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from engine.core.budgets import deadlines, enforcement
 from engine.core.commands import HandOver, Ping, StopEngine
-from engine.core.decide.people import asking, escalations
+from engine.core.decide.people import asking, escalations, memory
 from engine.core.decide.teams import swapping, team
 from engine.core.decide.work import failing
 from engine.core.decide.work.attempts import end_lost
@@ -86,6 +86,7 @@ ON_TIMER: dict[str, OnTimer] = {
     "time": enforcement.time_due,
     "drain": swapping.drain_due,
     "grant": asking.grant_due,
+    "expiry": memory.expiry_due,
 }
 """The handler of every kind of timer; the events that it decides drop or replace the timer."""
 

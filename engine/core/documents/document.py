@@ -51,6 +51,7 @@ DERIVED = {
         "begun_ms", "spans", "counted_ms",
     ),
     "escalations": ("due_ms", "left_ms"),
+    "insights": ("expires_ms",),
 }  # fmt: skip
 """Fields that an import derives, by kind of entity."""
 INDEXES = ("pools", "leaving", "limited", "stoppages")
@@ -175,8 +176,10 @@ _LATER_DEFAULTS = (
     b',"instructions_template":null',
     b',"metric_labels":null',
     b',"discovery":null',
+    b',"memory":null',
+    b',"segment":"private"',
 )
-"""Defaults that `Usage`, specs and options write like all their fields; inside a text, the quotation marks would be
+"""Defaults that `Usage`, insights, specs and options write like all fields; inside a text, the quotation marks would be
 escaped."""
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import force_setattr
 from engine.core.discovery.match import TEAM
 from engine.core.documents.table import EntityTable
 from engine.core.records.records import copy_with, fact
-from engine.core.state import OTHER, Call, Conversation, Discovery, State
+from engine.core.state import OTHER, Call, Conversation, Discovery, Evidence, State
 
 NewId: TypeAlias = Callable[[str], str]
 _NUMBER = "[1-9][0-9]{0,14}"
@@ -124,6 +124,14 @@ def _map_discoveries(discoveries: list[Discovery], new_id: NewId) -> list[Discov
     ]
 
 
+def _map_evidence(evidence: Evidence, new_id: NewId) -> Evidence:
+    return copy_with(evidence, run_id=new_id(evidence.run_id), task_id=new_id(evidence.task_id))
+
+
+def _ids_in_evidence(values: Iterable[Evidence | None]) -> Iterator[str]:
+    return (an_id for evidence in values if evidence is not None for an_id in (evidence.run_id, evidence.task_id))
+
+
 def _ids_in_discoveries(values: Iterable[list[Discovery] | None]) -> Iterator[str]:
     for each in _flatten(values):
         yield each.task_id
@@ -150,6 +158,7 @@ def _list_of(letters: str, *, may_be_missing: bool = False) -> Ids:
 
 _QUEUE = Ids(letters="sa", map_ids=_map_queue_key, ids_in=_queue_owners)
 _FORMER_QUEUE = Ids(letters="sa", map_ids=_map_queue_key, ids_in=_queue_owners, may_be_missing=True)
+_VERSION = Ids(letters="m", may_be_missing=True)
 _SPENDERS = Ids(
     letters="a",
     map_ids=lambda usages, new_id: {_map_spender(key, new_id): usage for key, usage in usages.items()},
@@ -161,6 +170,7 @@ FIELDS: dict[str, dict[str, Ids]] = {
         "id": Ids(letters="s"),
         "parent_id": Ids(letters="s"),
         "members": _list_of("sa"),
+        "insights": Ids(letters="m", map_ids=_map_keys, ids_in=_flatten),
         "conversations": Ids(
             letters="rsa", map_ids=_map_conversations, ids_in=_ids_in_conversations, may_be_missing=True
         ),
@@ -222,12 +232,22 @@ FIELDS: dict[str, dict[str, Ids]] = {
         "came_from": _FORMER_QUEUE,
     },
     "timers": {
-        "id": Ids(letters="sarte", map_ids=_map_timer_key, ids_in=lambda keys: (key.partition(":")[2] for key in keys)),
-        "subject": Ids(letters="sarte"),
+        "id": Ids(
+            letters="sartem", map_ids=_map_timer_key, ids_in=lambda keys: (key.partition(":")[2] for key in keys)
+        ),
+        "subject": Ids(letters="sartem"),
     },
     "escalations": {"id": Ids(letters="e"), "subject": Ids(letters="sart"), "run_id": Ids(letters="r")},
     "ledgers": {"id": Ids(letters="sart")},
-    "insights": {"id": Ids(letters="m"), "agent_id": Ids(letters="a")},
+    "insights": {
+        "id": Ids(letters="m"),
+        "agent_id": Ids(letters="a", may_be_missing=True),
+        "supervisor_id": Ids(letters="s", ids_in=lambda ids: set(ids) - {""}),
+        "supersedes": _VERSION,
+        "superseded_by": _VERSION,
+        "evidence": Ids(letters="rt", map_ids=_map_evidence, ids_in=_ids_in_evidence, may_be_missing=True),
+        "readers": _list_of("a", may_be_missing=True),
+    },
     "spending": {
         "id": Ids(
             letters="a",
@@ -274,7 +294,10 @@ def last_numbers(state: State) -> Counter[str]:
     tasks = [task.task_id for agent in state.agents.values() for task in agent.last_tasks]
     found = [*_ids_in_discoveries(supervisor.discoveries for supervisor in state.supervisors.values())]
     former = [("a", [spender_id for spender_id in state.spending if spender_id != OTHER]), ("t", tasks)]
-    former += [(letter, [each for each in found if each[0] == letter]) for letter in "ta"]
+    for insight in state.insights.values():
+        found += (each for each in (insight.agent_id, insight.supersedes, insight.superseded_by) if each is not None)
+        found += (*insight.readers, *_ids_in_evidence([insight.evidence]))
+    former += [(letter, [each for each in found if each[0] == letter]) for letter in "tarm"]
     for letter, ids in (*used.items(), *former, ("n", steers), ("r", [run.id for run in state.finished])):
         most_digits = max(map(len, ids), default=0)
         highest = max((entity_id for entity_id in ids if len(entity_id) == most_digits), default="")

@@ -354,6 +354,10 @@ def _grant_given(state: State, event: events.GrantGiven) -> list[Effect]:
     return _timers(state, event.grant_id, "grant")
 
 
+def _remembered(state: State, event: events.Remembered) -> list[Effect]:
+    return _timers(state, event.insight_id, "expiry")
+
+
 def _circuit_opened(state: State, event: events.CircuitOpened) -> list[Effect]:
     return [effects.StartTimer(timer_id=timer_id("circuit", event.agent_id), due_ms=event.due_ms)]
 

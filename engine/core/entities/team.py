@@ -185,6 +185,8 @@ class Supervisor(Coordination):
     """Conversations of runs submitted to it, by name, in order of last use."""
     discoveries: list[Discovery] = field(default_factory=list)
     """Its last searches beyond its team, the oldest first; at most `MAX_DISCOVERIES`."""
+    insights: dict[str, None] = field(default_factory=dict)
+    """Insights of its pool, oldest first; only supervisors at the top have one."""
     taken: Ids = field(default_factory=OrderedDict)
     """Items that it has taken from a shared queue and that no agent below it has begun yet."""
 
@@ -282,7 +284,7 @@ class Agent:
     kind that was recorded last comes last."""
     last_error: str | None = None
     insights: list[str] = field(default_factory=list)
-    """Its insights, oldest first."""
+    """Its private insights, oldest first."""
     track_record: dict[str, TrackRecord] = field(default_factory=dict)
     """Outcomes of its attempts by category of the request; "" for none, and for categories beyond the limit."""
     last_tasks: list[EndedTask] = field(default_factory=list)

@@ -60,9 +60,9 @@ attempt continues on the agent's new generation. `restart`: it starts over from 
 """
 
 
-ParkedFor: TypeAlias = Literal["call", "ask", "approval", "rate_limit", "backoff", "tool", "paused"]
+ParkedFor: TypeAlias = Literal["call", "ask", "approval", "rate_limit", "backoff", "tool", "paused", "insight"]
 """What an attempt waits for without a slot: delegated work, a person, an approval, a provider's limit, a back-off, its
-turn at a tool, the end of a pause."""
+turn at a tool, the end of a pause, an insight."""
 
 
 @entity

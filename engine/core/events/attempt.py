@@ -69,6 +69,8 @@ class StepRecorded(AttemptEvent):
     """Ids of the messages of people that this step delivers; its output is their texts."""
     parts: list[str] = field(default_factory=list)
     """For a model: hashes of its system prompt and tool schemas (`PartRecorded`)."""
+    reads: list[str] = field(default_factory=list)
+    """Ids of the insights that it returned."""
 
 
 @fact

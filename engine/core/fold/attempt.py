@@ -14,6 +14,7 @@ from engine.core.fold.accounting import (
 from engine.core.fold.completion import end, note_first_attempt
 from engine.core.fold.conversation import utterances
 from engine.core.fold.failing import begin_probe, count_failure, give_up_probe
+from engine.core.fold.memory import note_reads
 from engine.core.fold.queues import enqueue
 from engine.core.fold.swapping import record_progress, restart_task
 from engine.core.fold.times import count_step, count_time
@@ -140,6 +141,7 @@ def _step_recorded(state: State, event: events.StepRecorded) -> None:
     task.calling = drop(task.calling, event.key)
     for steer_id in event.steers:
         task.steers = drop(task.steers, steer_id)
+    note_reads(state, event.agent_id or "", event.reads)
     agent = state.agents.get(event.agent_id or "")
     if event.what == "code":
         charge(state, task, agent, event.usage)

@@ -3,6 +3,7 @@
 from engine.core import events
 from engine.core.fold.accounting import note_supervisor
 from engine.core.fold.declared import digests, record_order, record_parent, record_settings, record_spec
+from engine.core.fold.memory import rehome_insights
 from engine.core.fold.queues import serve
 from engine.core.fold.slots import mark_stale, pool_resized, refresh_agent
 from engine.core.fold.team import add_spec, forget_unused_specs
@@ -30,6 +31,7 @@ def _member_moved(state: State, event: events.MemberMoved) -> None:
             state.queues[key].supervisor_id = parent.id
         agent.supervisor_id = parent.id
         serve(state, agent, event.queues)
+    rehome_insights(state, agent or state.supervisors[event.member_id])
     record_parent(state, event.member_id, event.previous_id, event.parent_id)
     record_order(state, parent.id)
     mark_stale(state)

@@ -6,6 +6,7 @@ from engine.core.documents.importing import part_from, state_from
 from engine.core.events import ImportBegan, PartImported, StateImported, SummariesImported
 from engine.core.fold.accounting import follow_deadline, note_run, note_spec, note_supervisor
 from engine.core.fold.escalation import start_clock
+from engine.core.fold.memory import rehome_insights
 from engine.core.fold.queues import enqueue, is_ready
 from engine.core.fold.slots import mark_stale, refresh_agent
 from engine.core.fold.spending import take_spending
@@ -101,6 +102,8 @@ def _activate(state: State, imported: State, *, paused: bool) -> None:
             state.tasks[timer.subject].retry_at_ms = timer.due_ms
         elif timer.kind == "escalation":
             imported.escalations[timer.subject].due_ms = timer.due_ms
+        elif timer.kind == "expiry":
+            imported.insights[timer.subject].expires_ms = timer.due_ms
         state.timers[timer.id] = timer
     state.escalations.update(imported.escalations)
     state.ledgers.update(imported.ledgers)
@@ -125,6 +128,7 @@ def _activate(state: State, imported: State, *, paused: bool) -> None:
         agent.created_seq = state.seq
         agent.idle_since_ms = state.at_ms
         agent.drained = agent.generation
+        rehome_insights(state, agent)
         if state.specs[agent.spec].pool is not None:
             state.pools[agent.id] = 0
         refresh_agent(state, agent)

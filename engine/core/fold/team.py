@@ -57,6 +57,7 @@ def _supervisor_added(state: State, event: events.SupervisorAdded) -> None:
 
 def _supervisor_removed(state: State, event: events.SupervisorRemoved) -> None:
     supervisor = state.supervisors.pop(event.supervisor_id)
+    forget_insights(state, supervisor)
     state.leaving.pop(supervisor.id, None)
     state.limited.pop(supervisor.id, None)
     hand_window_up(state, supervisor.id, supervisor.parent_id)

@@ -1,16 +1,18 @@
 """Laws of the team: supervisors in a tree, members by name, agents with their specs, circuits, pools and queues."""
 
+import re
 from collections.abc import Iterator
 
 from engine.core.decide.teams.leaving import own_tasks
 from engine.core.errors import Refused
+from engine.core.queries.team.memory import root_of
 from engine.core.queries.team.tree import MAX_DEPTH, parent_id_of
 from engine.core.queries.work.queues import is_shared
 from engine.core.records.values import NO_USAGE
 from engine.core.scheduler import Schedule
-from engine.core.state import MAX_CATEGORIES, MAX_INSIGHTS, Agent, State, Supervisor, TaskStatus
+from engine.core.state import MAX_CATEGORIES, MAX_INSIGHTS, MAX_READERS, PRIVATE, Agent, State, Supervisor, TaskStatus
 from engine.core.strategies import STRATEGIES, check_settings
-from engine.core.validation.bounds import MAX_LABEL_CHARS, NAME
+from engine.core.validation.bounds import MAX_LABEL_CHARS, MAX_POOL, MAX_TAGS, NAME, SEGMENT_PATTERN
 
 
 def supervisors_stand_in_a_tree(state: State) -> Iterator[str]:
@@ -153,17 +155,43 @@ def queues_and_agents_agree(state: State) -> Iterator[str]:
                 yield f"{key!a} is served by {agent_id}, which does not know it"
 
 
-def insights_are_those_of_agents(state: State) -> Iterator[str]:
-    """Each insight is in the list of exactly its agent, within bounds."""
-    listed = {insight_id: agent.id for agent in state.agents.values() for insight_id in agent.insights}
-    if listed != {insight.id: insight.agent_id for insight in state.insights.values()}:
-        yield "the insights are not those that agents list"
+def insights_have_one_owner(state: State) -> Iterator[str]:
+    """Each insight is in the list of exactly its agent, or in the pool of its team, within bounds."""
+    listed = {(insight_id, agent.id) for agent in state.agents.values() for insight_id in agent.insights}
+    listed |= {(insight_id, root.id) for root in state.supervisors.values() for insight_id in root.insights}
+    owned = {
+        (each.id, each.agent_id if each.segment == PRIVATE else each.supervisor_id) for each in state.insights.values()
+    }
+    if listed != owned:
+        yield "the insights are not those that agents and pools list"
     for agent in state.agents.values():
         if len(agent.insights) > MAX_INSIGHTS or len(set(agent.insights)) != len(agent.insights):
             yield f"{agent.id} remembers more than an agent can"
+    for root in state.supervisors.values():
+        if root.insights and (root.parent_id is not None or len(root.insights) > MAX_POOL):
+            yield f"{root.id} has a pool that is too large, or is not at the top"
     for insight in state.insights.values():
-        if not 0 <= insight.importance <= 1:
-            yield f"{insight.id} has an importance outside of 0 to 1"
+        if not 0 <= insight.importance <= 1 or len(insight.tags) > MAX_TAGS:
+            yield f"{insight.id} has an importance outside of 0 to 1, or too many tags"
+        author = state.agents.get(insight.agent_id or "") if insight.segment == PRIVATE else None
+        if author is not None and insight.supervisor_id != root_of(state, author.supervisor_id).id:
+            yield f"{insight.id} belongs to a team that its agent is not in"
+        if re.fullmatch(SEGMENT_PATTERN, insight.segment) is None:
+            yield f"{insight.id} is in a segment that cannot be"
+
+
+def insights_have_one_newest_version(state: State) -> Iterator[str]:
+    """Versions of an insight form one chain: two neighbours name each other, are of one segment, and count up."""
+    for insight in state.insights.values():
+        older, newer = state.insights.get(insight.supersedes or ""), state.insights.get(insight.superseded_by or "")
+        is_chained = older is None or older.superseded_by == insight.id
+        is_chained &= newer is None or newer.supersedes == insight.id
+        if not is_chained:
+            yield f"{insight.id} is in a chain of versions that forks"
+        if older is not None and (older.version >= insight.version or older.segment != insight.segment):
+            yield f"{insight.id} is no newer version of {older.id}"
+        if len(insight.readers) > MAX_READERS or len(set(insight.readers)) != len(insight.readers):
+            yield f"{insight.id} has more readers than are kept"
 
 
 def track_records_add_up(state: State) -> Iterator[str]:

@@ -205,6 +205,8 @@ def _is_waited_for(state: State, timer: Timer) -> bool:
         return timer.subject in state.escalations
     if timer.kind == "grant":
         return timer.subject in state.grants
+    if timer.kind == "expiry":
+        return timer.subject in state.insights and state.insights[timer.subject].expires_ms == timer.due_ms
     return timer.subject in state.agents
 
 

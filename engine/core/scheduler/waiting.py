@@ -51,6 +51,7 @@ WAITS_FOR: dict[ParkedFor, str] = {
     "backoff": "its next try",
     "tool": "its turn at a tool",
     "paused": "the end of a pause",
+    "insight": "an insight of others",
 }
 """What an attempt waits for without a slot, in words."""
 

@@ -9,6 +9,7 @@ from engine.core.records.records import JsonValue
 from engine.core.specs.discovery import DiscoveryConfig
 from engine.core.specs.failure_policies import Chain
 from engine.core.specs.limits import Limits
+from engine.core.specs.memory import MemoryOptions
 from engine.core.specs.model_spec import McpSpec, ModelSpec
 from engine.core.specs.policies import Circuit, Restart
 from engine.core.validation.bounds import (
@@ -111,6 +112,8 @@ class SupervisorOptions(ValidatedRecord, kw_only=True):
     """Tool servers by the names that agents use; in addition to those of the supervisors above."""
     discovery: DiscoveryConfig | None = None
     """Where it finds agents with `auto_discover`, and when they join it; not inherited."""
+    memory: MemoryOptions | None = None
+    """Size and rights of its team's shared memory; that of the supervisor at the top counts."""
     optimize: Optimize | None = None
     """What it may tune by itself; not inherited."""
     instructions_template: Text | None = None

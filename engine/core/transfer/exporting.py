@@ -24,11 +24,11 @@ from engine.core.records.records import JsonValue, copy_with
 from engine.core.records.shared import drop
 from engine.core.records.values import TextRef
 from engine.core.signals import EngineBegan
-from engine.core.state import Run, RunSummary, State, Task, TaskStatus
+from engine.core.state import PRIVATE, Run, RunSummary, State, Task, TaskStatus
 from engine.core.step import step
 
 NOT_INHERITED = frozenset(
-    {"lead", "settings", "strategies", "limits", "max_total", "processes", "instructions_template"}
+    {"lead", "settings", "strategies", "limits", "max_total", "processes", "instructions_template", "memory"}
 )
 """Options that supervisors do not inherit."""
 
@@ -218,8 +218,7 @@ def _keep_supervisors(part: State, ids: set[str]) -> None:
         del part.supervisors[supervisor_id]
     for agent in [agent for agent in part.agents.values() if agent.supervisor_id not in ids]:
         del part.agents[agent.id]
-    for insight in [insight for insight in part.insights.values() if insight.agent_id not in part.agents]:
-        del part.insights[insight.id]
+    _keep_insights(part)
     for queue in [queue for queue in part.queues.values() if queue.supervisor_id not in ids]:
         del part.queues[queue.key]
     for queue in part.queues.values():
@@ -240,7 +239,7 @@ def _keep_supervisors(part: State, ids: set[str]) -> None:
     for owner in [owner_id for owner_id in part.ledgers if not any(owner_id in kind for kind in kinds)]:
         del part.ledgers[owner]
     for timer in list(part.timers.values()):
-        if not any(timer.subject in kind for kind in (*kinds, part.escalations)):
+        if not any(timer.subject in kind for kind in (*kinds, part.escalations, part.insights)):
             del part.timers[timer.id]
     for spending in list(part.spending.values()):
         if spending.id not in part.agents and spending.supervisor_id not in ids:
@@ -250,6 +249,16 @@ def _keep_supervisors(part: State, ids: set[str]) -> None:
     for name in [name for name, key in part.registry.items() if key not in used]:
         del part.registry[name]
     _count(part)
+
+
+def _keep_insights(part: State) -> None:
+    """Drop the insights of others; a pool stays only with the supervisor at the top."""
+    for insight in [*part.insights.values()]:
+        is_private = insight.segment == PRIVATE
+        if insight.agent_id not in part.agents if is_private else insight.supervisor_id not in part.supervisors:
+            del part.insights[insight.id]
+        elif is_private:
+            insight.supervisor_id = part.roots[0].id
 
 
 def _count(part: State) -> None:

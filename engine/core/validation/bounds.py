@@ -99,6 +99,18 @@ Minutes: TypeAlias = Annotated[float, Within(gt=0, le=MAX_DURATION_S // 60)]
 Rows: TypeAlias = Annotated[int, Within(ge=0, le=10**12)]
 Depth: TypeAlias = Annotated[int, Within(ge=1, le=64)]
 Remark: TypeAlias = Annotated[str, Within(min_length=1, max_length=10_000)]
-Tags: TypeAlias = Annotated[tuple[Label, ...], Within(max_length=20)]
+MAX_TAGS = 20
+Tags: TypeAlias = Annotated[tuple[Label, ...], Within(max_length=MAX_TAGS)]
+SEGMENT_PATTERN = r"^[a-z][a-z0-9_/-]{0,63}$"
+Segment: TypeAlias = Annotated[
+    str,
+    Within(pattern=SEGMENT_PATTERN),
+    Wording("a lowercase ASCII letter, then up to 63 of these, digits, '_', '/' or '-'"),
+]
+"""Where an insight belongs: `private`, or a segment of the team."""
+MAX_POOL = 50_000
+"""Limit on the insights of a team, whatever it sets."""
+PoolSize: TypeAlias = Annotated[int, Within(ge=1, le=MAX_POOL)]
+Version: TypeAlias = Annotated[int, Within(ge=1, le=10**9)]
 Importance: TypeAlias = Annotated[float, Within(ge=0, le=1)]
 RecallLimit: TypeAlias = Annotated[int, Within(ge=1, le=100)]

@@ -16,24 +16,26 @@ from engine.simulation.shadow_ledger import ShadowLedger
 
 
 @law(When.SAMPLED, When.AT_THE_END)
-def agents_know_what_they_remembered(world: ObservedWorld) -> str | None:
-    """An agent keeps its insights until it is removed, or more important ones displace them."""
+def no_insight_is_lost(world: ObservedWorld) -> str | None:
+    """An insight stays as it was written until the journal says that it is forgotten, or its agent or team has left."""
     ledger = world.ledger
     actual, expected = ledger.memory.insights_in(ledger.state), ledger.memory.insights
-    for agent_id in {**expected, **actual}:
-        if actual.get(agent_id, {}) != expected.get(agent_id, {}):
-            return f"{agent_id} knows {[*actual.get(agent_id, {})]}; it remembered {[*expected.get(agent_id, {})]}"
+    if actual != expected:
+        differing = sorted(key for key in {**actual, **expected} if actual.get(key) != expected.get(key))
+        return f"insights {differing[:5]} are {actual.get(differing[0])}; written was {expected.get(differing[0])}"
     return None
 
 
 @law(events.Remembered)
 def an_insight_is_kept_once(ledger: ShadowLedger, event: events.Remembered) -> str | None:
     """An insight of a step is stored once, for the agent at work, under the id that the step returned."""
+    if event.insight_id in ledger.memory.insights:
+        return f"{event.insight_id} is remembered twice"
+    if event.task_id is None:
+        return None
     job = ledger.work.jobs[event.task_id]
     if job.attempt is None or job.attempt.agent_id != event.agent_id:
         return f"{event.agent_id} remembers something in {event.task_id}, and is not at work there"
-    if any(event.insight_id in insights for insights in ledger.memory.insights.values()):
-        return f"{event.insight_id} is remembered twice"
     last = ledger.events[-1] if ledger.events else None
     if not isinstance(last, events.StepRecorded) or last.output != event.insight_id or last.task_id != event.task_id:
         return f"{event.insight_id} is remembered, and no step says so"

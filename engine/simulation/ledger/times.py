@@ -17,7 +17,7 @@ STEP_KINDS = {"model": "model", "compact": "model", "tool": "tool", "code": "own
 """What a step counts as; time that one step has taken is no longer free for another, so code that is a step differs."""
 PARKED_KINDS = {
     None: "delegated", "ask": "person", "approval": "person", "rate_limit": "rate_limit", "backoff": "backoff",
-    "tool": "slot", "paused": "paused",
+    "tool": "slot", "paused": "paused", "insight": "queue",
 }  # fmt: skip
 
 

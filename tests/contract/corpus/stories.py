@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from engine.archive.cutting import ArchivePart, Rest, pieces
 from engine.archive.reading import Contents, complete_state, read_state
-from engine.core.commands import Answer, Pause, RevokeGrant, Submit, SupervisorSpec
+from engine.core.commands import Answer, Forget, Pause, Remember, RevokeGrant, Submit, SupervisorSpec
 from engine.core.documents.document import references_in
 from engine.core.events import Event, SignalDropped
 from engine.core.policies.auto_tuning import MIN_RUNS
@@ -17,12 +17,15 @@ from engine.core.signals import (
     EngineBegan,
     EngineWoke,
     FoundSpec,
+    InsightNoted,
     PartRead,
     PersonAsked,
     StateReady,
     StepCutOff,
+    StepFinished,
 )
 from engine.core.specs.discovery import AgentDiscoveryMode, DiscoveryConfig
+from engine.core.specs.memory import MemoryOptions
 from engine.core.specs.options import Optimize, SupervisorOptions
 from engine.core.specs.spec import AgentSpec, spec_hash
 from tests.exports import exported
@@ -39,6 +42,7 @@ def stories() -> dict[str, list[Event]]:
         "imported": imported(),
         "cut": cut(),
         "joined": joined(),
+        "remembered": remembered(),
     }
 
 
@@ -110,6 +114,31 @@ def joined() -> list[Event]:
         for question in [*world.state.escalations]:
             world.order(Answer(escalation=question, answer="add"))
         world.settle()
+    return world.journal
+
+
+def remembered() -> list[Event]:
+    """Insights of a team: versions of one, read by a step, gone by time, for room, and by a person."""
+    options = SupervisorOptions(memory=MemoryOptions(max=3))
+    world = team_world(agent("ada"), options=options)
+    submitted(world)
+    task_id, number = attempt(world, "ada")
+    for text, segment, older_id, expires_s in (
+        ("the sea is salt", "private", None, None),
+        ("the tide is high at six", "facts", None, None),
+        ("the tide is high at seven", "facts", "m2", 600.0),
+    ):
+        world.say(
+            InsightNoted(
+                task_id=task_id, attempt=number, key=f"remember:{text}", text=text, importance=0.5, segment=segment,
+                supersedes=older_id, expires_s=expires_s,
+            )
+        )  # fmt: skip
+    world.say(StepFinished(task_id=task_id, attempt=number, name="memory.query", key="query", output=[], reads=["m3"]))
+    world.due("expiry:m3")
+    for text in ("one", "two", "three"):
+        world.order(Remember(text=text, tags=("count",)))
+    world.order(Forget(insights=["m1"]))
     return world.journal
 
 

@@ -43,6 +43,7 @@ PARKED: Mapping[str | None, int] = {
     "backoff": BACKOFF,
     "tool": SLOT,
     "paused": PAUSED,
+    "insight": QUEUE,
 }
 """What the time of a parked attempt counts as, by `Attempt.parked_for`."""
 

@@ -1,0 +1,120 @@
+"""Who may read and write insights, and which versions of them there are."""
+
+from engine.core.entities.memory import PRIVATE
+from engine.core.queries.team.tree import lineage_of
+from engine.core.records.records import fact
+from engine.core.specs.memory import ALL, MemoryOptions, SegmentRights
+from engine.core.state import Agent, Insight, State, Supervisor
+
+_OPEN = SegmentRights()
+_DEFAULTS = MemoryOptions()
+
+
+@fact
+class NewInsight:
+    """What a writer asks for, besides the text."""
+
+    segment: str
+    supersedes: str | None = None
+    """The insight whose newest version it takes the place of."""
+    expect: int | None = None
+    """The version that this one must have."""
+
+
+def root_of(state: State, supervisor_id: str) -> Supervisor:
+    """Return the supervisor at the top of a team, to which its pool belongs."""
+    *_, root = lineage_of(state, state.supervisors[supervisor_id])
+    return root
+
+
+def memory_options(root: Supervisor) -> MemoryOptions:
+    """Return the size and the rights of a team's pool."""
+    return root.options.memory or _DEFAULTS
+
+
+def may_read(state: State, agent: Agent, insight: Insight) -> bool:
+    """Return whether an agent may read an insight: a private one only its own, others by the rights of its team."""
+    if insight.segment == PRIVATE:
+        return insight.agent_id == agent.id
+    root = root_of(state, agent.supervisor_id)
+    return insight.supervisor_id == root.id and may_read_segment(state, agent, insight.segment)
+
+
+def may_read_segment(state: State, agent: Agent, segment: str) -> bool:
+    """Return whether an agent may read a segment of its team."""
+    holders = _rights(state, agent, segment).read
+    return ALL in holders or not _holder_names(state, agent).isdisjoint(holders)
+
+
+def may_write(state: State, agent: Agent, segment: str) -> bool:
+    """Return whether an agent may write to a segment of its team; always to `private`."""
+    holders = _rights(state, agent, segment).write
+    return segment == PRIVATE or ALL in holders or not _holder_names(state, agent).isdisjoint(holders)
+
+
+def newest_version(state: State, insight: Insight) -> Insight:
+    """Return the newest version of an insight that is not forgotten."""
+    while (newer := state.insights.get(insight.superseded_by or "")) is not None:
+        insight = newer
+    return insight
+
+
+def refusal_of(state: State, root: Supervisor, agent: Agent | None, new: NewInsight) -> str | None:
+    """Return why an insight may not be written, as one line; None if it may.
+
+    Args:
+        root: The supervisor at the top of the team.
+        agent: Who writes it; None is an operator, who may write everything but private insights.
+    """
+    if agent is None and new.segment == PRIVATE:
+        return "private insights are those of an agent; name another segment, such as team"
+    if agent is not None and not may_write(state, agent, new.segment):
+        return f"{agent.name} may not write to the segment {new.segment}; memory.segments of {root.name} says who may"
+    if new.supersedes is None:
+        return None if new.expect is None else "expect is a version of the insight that is superseded; name it too"
+    old = state.insights.get(new.supersedes)
+    is_known = old is not None and old.supervisor_id == root.id
+    if old is None or not is_known or (old.segment == PRIVATE and (agent is None or old.agent_id != agent.id)):
+        return f"there is no insight {new.supersedes[:40]!r} to supersede; it may be forgotten by now"
+    if old.segment != new.segment:
+        return f"{old.id} is in the segment {old.segment}, and so is what supersedes it; not in {new.segment}"
+    return None
+
+
+def conflict_of(state: State, new: NewInsight) -> Insight | None:
+    """Return the newest version of what an insight supersedes, if it is another than expected."""
+    if new.supersedes is None or new.expect is None:
+        return None
+    newest = newest_version(state, state.insights[new.supersedes])
+    return newest if newest.version != new.expect else None
+
+
+def insights_to_drop(
+    state: State, insight_ids: list[str], limit: int, now_ms: int, *, kept_id: str | None = None
+) -> list[str]:
+    """Return the insights that make room for one more: expired, superseded, least important, oldest.
+
+    Args:
+        insight_ids: The insights of a pool or an agent, oldest first.
+        limit: How many there may be; once it is reached a hundredth of it goes at once.
+        kept_id: One of them that stays, because it is about to be superseded.
+    """
+    excess = len(insight_ids) + 1 - limit
+    if excess <= 0:
+        return []
+
+    def rank(insight_id: str) -> tuple[bool, bool, float]:
+        insight = state.insights[insight_id]
+        is_expired = insight.expires_ms is not None and insight.expires_ms <= now_ms
+        return not is_expired, insight.superseded_by is None, insight.importance
+
+    return sorted((each for each in insight_ids if each != kept_id), key=rank)[: max(excess, limit // 100)]
+
+
+def _rights(state: State, agent: Agent, segment: str) -> SegmentRights:
+    return memory_options(root_of(state, agent.supervisor_id)).segments.get(segment, _OPEN)
+
+
+def _holder_names(state: State, agent: Agent) -> set[str]:
+    """Return the names whose rights an agent has: its own, and those of the supervisors above it."""
+    return {agent.name, *(above.name for above in lineage_of(state, state.supervisors[agent.supervisor_id]))}
