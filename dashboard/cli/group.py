@@ -68,7 +68,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Care": {
         "check": ("dashboard.cli.files:check", "Check a team file and list its faults."),
         "simulate": ("dashboard.cli.simulate:simulate", "Simulate hours of a team's work and failures in seconds."),
-        "catalogue": ("dashboard.cli.catalogue:catalogue", "Keep agents that any team may take: add, search, approve."),
+        "catalogue": (
+            "dashboard.cli.knowledge.catalogue:catalogue",
+            "Keep agents that any team may take: add, search, approve.",
+        ),
         "trust": ("dashboard.cli.trust:trust", "Allow a team file to run its code; list or revoke that."),
         "engine": ("dashboard.cli.engines.engine:engine", "Run an engine in the foreground."),
         "doctor": ("dashboard.cli.doctor:doctor", "Check this machine and the databases for problems."),

@@ -1,0 +1,1 @@
+"""Subcommands about what is known: the catalogue, and what teams remember."""
