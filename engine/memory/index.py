@@ -16,8 +16,6 @@ from engine.core.state import State
 from engine.memory.sets import InsightSets, number_of
 from engine.memory.texts import InsightTexts
 
-MIN_FACTOR = 0.5
-"""Factor of the points of an insight of importance 0; importance 1 has 1.5."""
 PIECE_INSIGHTS, PIECE_CHARACTERS = 50, 10_000
 """Texts that are indexed at a time; stemming 10,000 characters of unknown words takes 60 ms."""
 
@@ -75,22 +73,17 @@ class InsightIndex:
             async with self._reading:
                 await self._index_texts(state)
         self._follow(state)
-        found = self._sets.matching(query, root_id=root_id, agent_id=agent_id, now_ms=now_ms)
-        limit = query.limit if limit is None else limit
-        if words:
-            points = self._texts.points(words)
-            found &= points.keys()
-            numbers: Sequence[int] = self._by_points(found, points)[:limit]
-        else:
-            numbers = self._sets.best(found, limit)
-        return Found([f"m{number}" for number in numbers], len(found))
-
-    def _by_points(self, numbers: set[int], points: dict[int, float]) -> list[int]:
-        def rank(number: int) -> tuple[float, float, int]:
-            importance = self._sets.importance(number)
-            return -round(points[number] * (MIN_FACTOR + importance), 6), -importance, -number
-
-        return sorted(numbers, key=rank)
+        points = self._texts.points(words) if words else None
+        found = self._sets.matching(
+            query,
+            root_id=root_id,
+            agent_id=agent_id,
+            now_ms=now_ms,
+            having_words=None if points is None else set(points),
+        )
+        most = query.limit if limit is None else limit
+        best = self._sets.best(found, most) if points is None else self._sets.best_matches(found, points, most)
+        return Found([f"m{number}" for number in best], len(found))
 
     def _follow(self, state: State) -> None:
         new, gone = self._sets.follow(state)

@@ -5,7 +5,8 @@ An insight is the number in its id here. Numbers are minted in order, so the new
 
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from heapq import nsmallest
 from itertools import islice, takewhile
 from typing import Any, TypeVar
 
@@ -14,6 +15,8 @@ from engine.core.queries.team.memory import may_read_segment
 from engine.core.specs.memory import InsightQuery
 from engine.core.state import State
 
+MIN_FACTOR = 0.5
+"""Factor of the points of an insight of importance 0; importance 1 has 1.5."""
 MANY = 500
 """More insights than this are ordered by a walk through the ranking of all, fewer by sorting."""
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -65,9 +68,20 @@ class InsightSets:
         self._superseded = {number for number, insight in by_number.items() if insight.superseded_by is not None}
         return new, gone
 
-    def matching(self, query: InsightQuery, *, root_id: str | None, agent_id: str | None, now_ms: int) -> set[int]:
-        """Return what a query matches, whatever its text, among what an agent may read; None reads everything."""
-        found = self._readable(self._tagged(query), query.segment, agent_id)
+    def matching(
+        self,
+        query: InsightQuery,
+        *,
+        root_id: str | None,
+        agent_id: str | None,
+        now_ms: int,
+        having_words: set[int] | None = None,
+    ) -> set[int]:
+        """Return what a query matches among what an agent may read; None reads everything.
+
+        Of its text it knows only `having_words`, those with one of its words; None if it has no words.
+        """
+        found = self._readable(self._tagged(query, having_words), query.segment, agent_id)
         if not query.superseded:
             expired = {number for _, number in self._expiring[: bisect_left(self._expiring, (now_ms + 1,))]}
             found = found - self._superseded - expired
@@ -94,16 +108,20 @@ class InsightSets:
             return [*islice((-negative for _, negative in self._ranking if -negative in numbers), limit)]
         return sorted(numbers, key=lambda number: _rank(self._known[number]))[:limit]
 
-    def importance(self, number: int) -> float:
-        """Return the importance of an insight, 0 to 1."""
-        return self._known[number].importance
+    def best_matches(self, numbers: set[int], points: Mapping[int, float], limit: int) -> Sequence[int]:
+        """Return those with the most points, which their importance weighs; of equals as `best`."""
+        known = self._known
+        ranks = ((-round(points[n] * (MIN_FACTOR + known[n].importance), 6), *_rank(known[n])) for n in numbers)
+        return [-negative for *_, negative in nsmallest(limit, ranks)]
 
     def _is_unknown(self, insight: Insight) -> bool:
         return self._known.get(number_of(insight.id)) is not insight
 
-    def _tagged(self, query: InsightQuery) -> set[int] | None:
-        """Return what has the tags of a query; None if it names none."""
+    def _tagged(self, query: InsightQuery, having_words: set[int] | None) -> set[int] | None:
+        """Return what has the words and tags of a query; None if it names none."""
         sets = [self._by_tag.get(tag, set()) for tag in query.all_of]
+        if having_words is not None:
+            sets.append(having_words)
         if query.any_of:
             sets.append(set().union(*(self._by_tag.get(tag, set()) for tag in query.any_of)))
         return set.intersection(*sorted(sets, key=len)) if sets else None

@@ -14,7 +14,7 @@ from weakref import finalize
 from engine.core.discovery.words import stems
 
 MAX_WORDS = 32
-MAX_MATCHES = 2_000
+MAX_MATCHES = 1_000
 """Insights up to which further words of a query are looked for, the rarest first; the first one always is."""
 TAG_WEIGHT = 3.0
 """What a word counts in a tag; in a text it counts 1."""

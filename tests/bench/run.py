@@ -34,6 +34,7 @@ SUBJECTS = (
     "activities",
     "choosing",
     "catalogue",
+    "memory",
     "archives",
     "imports",
     "streams",

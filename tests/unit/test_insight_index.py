@@ -4,6 +4,7 @@ import math
 from copy import deepcopy
 
 import anyio
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -203,3 +204,56 @@ def test_the_index_gives_what_a_plain_scan_gives_after_any_changes(data: st.Data
             change()
         query, agent_id = data.draw(queries), data.draw(st.sampled_from(pool.authors))
         assert search(index, pool, query, agent_id) == plain_scan(pool, query, agent_id)
+
+
+def test_words_rank_by_rarity_and_importance_and_equals_by_importance_and_age() -> None:
+    pool = Pool()
+    pool.write("tides at noon", importance=0.2)
+    pool.write("tides at dawn", tags=["tides"], importance=0.2)
+    pool.write("tides at dusk", importance=0.9)
+    pool.write("tides at dusk", importance=0.9)
+    for _ in range(6):
+        pool.write("the harbour", importance=1)
+
+    found = search(InsightIndex(pool.read_text), pool, InsightQuery(text="When is noon, and when do TIDES turn?"))
+
+    assert found == Found(["m1", "m2", "m4", "m3"], 4)
+
+
+@pytest.mark.parametrize(
+    "text", ['"', "NEAR(salt", "salt AND", "tags:salt", "-salt*", "salt\0", "🎉 salt", "x " * 9_990]
+)
+def test_no_text_of_a_query_is_syntax(text: str) -> None:
+    pool = Pool()
+    pool.write("salt")
+
+    assert search(InsightIndex(pool.read_text), pool, InsightQuery(text=text[:10_000])).total == ("x" not in text)
+
+
+def test_what_comes_and_goes_while_texts_are_read_is_in_the_answer_as_it_is_then() -> None:
+    pool = Pool()
+    ids = [pool.write(f"{LONG} tides {number}") for number in range(200)]
+    index = InsightIndex(pool.read_text)
+
+    async def run() -> list[Found]:
+        answers: list[Found] = []
+
+        async def ask(text: str) -> None:
+            query = InsightQuery(text=text, limit=100)
+            answers.append(await index.search(pool.state, query, root_id=pool.root_id, now_ms=NOW_MS))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(ask, "tides")
+            group.start_soon(ask, "tides")
+            for _ in range(20):
+                await anyio.lowlevel.checkpoint()
+            pool.forget(*ids[:150])
+            pool.write("tides")
+            group.start_soon(ask, "")
+        return answers
+
+    first, *others = anyio.run(run)
+
+    assert first.total == 51
+    assert [answer.total for answer in others] == [51, 51]
+    assert set(first.ids) == pool.state.insights.keys()
