@@ -209,7 +209,7 @@ def test_the_index_gives_what_a_plain_scan_gives_after_any_changes(data: st.Data
 def test_words_rank_by_rarity_and_importance_and_equals_by_importance_and_age() -> None:
     pool = Pool()
     pool.write("tides at noon", importance=0.2)
-    pool.write("tides at dawn", tags=["tides"], importance=0.2)
+    pool.write("tides at dawn", tags=["tides"], importance=0.6)
     pool.write("tides at dusk", importance=0.9)
     pool.write("tides at dusk", importance=0.9)
     for _ in range(6):
