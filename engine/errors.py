@@ -192,6 +192,20 @@ class PermanentFailure(EngineError):
     retryable = False
 
 
+class MissingCapability(PermanentFailure):
+    """An agent that an agent made has a capability in its recipe that its maker has no more.
+
+    Attributes:
+        path: Names from the agent at the top down to this one.
+        name: The capability.
+    """
+
+    def __init__(self, path: str, name: str) -> None:
+        super().__init__(f"{path} has no {name!r} any more: give it back to its maker, or change the recipe")
+        self.path = path
+        self.name = name
+
+
 class RetryLater(EngineError):
     """Raised by an agent's code: a retry may succeed after some time, as after a Retry-After header.
 

@@ -14,6 +14,7 @@ from msgspec import field
 from engine.core.entities.engine import *
 from engine.core.entities.figures import *
 from engine.core.entities.memory import *
+from engine.core.entities.recipes import *
 from engine.core.entities.team import *
 from engine.core.entities.work import *
 from engine.core.records.records import entity
@@ -77,6 +78,8 @@ class State:
     insights: dict[str, Insight] = field(default_factory=dict)
     """Insights, in the order in which they were written; a private one is in the list of its agent, any other in the
     pool of its team."""
+    recipes: dict[str, Recipe] = field(default_factory=dict)
+    """What agents wrote down to make others, by id; makers come before what they made."""
     parts: Ids = field(default_factory=OrderedDict)
     """Prompt parts by content hash, with the event that carries each, in order of last use."""
     finished: list[RunSummary] = field(default_factory=list)

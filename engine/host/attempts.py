@@ -13,11 +13,12 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from engine.core.effects import AnswerCall, EndPause, ResumeAttempt, StartAttempt, StopAttempt, TellAnswer, TellSteer
+from engine.core.queries.team.recipes import path_of_agent
 from engine.core.records.records import JsonValue, copy_with
 from engine.core.records.values import NO_USAGE, Usage
 from engine.core.signals import AttemptErred, AttemptStopped, AttemptSucceeded
 from engine.core.specs.options import GRACE_S
-from engine.errors import AttemptInterrupted, Unusable
+from engine.errors import AttemptInterrupted, MissingCapability, Unusable
 from engine.host.runtime_pool import RuntimePool, unusable_agent
 from engine.runtimes.attempts.attempt import Attempt
 from engine.runtimes.attempts.services import Services, of_attempt
@@ -72,9 +73,11 @@ class Attempts:
         if self._ending or self._on_empty is not None:
             return
         try:
+            if effect.lacks is not None:
+                raise MissingCapability(path_of_agent(self._services.state, effect.agent_id), effect.lacks)
             spec = effect.blueprint or self._runtimes.spec(effect.spec)
-        except Unusable as unusable:
-            self._services.signal(_failed_outcome(effect, unusable, 0, began=False))
+        except (Unusable, MissingCapability) as error:
+            self._services.signal(_failed_outcome(effect, error, 0, began=False))
             return
         work = Work(Attempt(effect, self._services, self._give_up_attempt), spec, self._runtimes.folder)
         self._works[effect.task_id, effect.attempt] = work

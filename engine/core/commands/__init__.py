@@ -7,6 +7,7 @@ from msgspec import field
 
 from engine.core.commands.engine import *
 from engine.core.commands.memory import *
+from engine.core.commands.recipes import *
 from engine.core.commands.run import *
 from engine.core.commands.team import *
 from engine.core.entities.team import Origin
@@ -23,6 +24,8 @@ Command: TypeAlias = (
     | Declare
     | AddSupervisor
     | AddAgent
+    | CreateAgent
+    | RetireRecipes
     | RegisterSpec
     | UnregisterSpec
     | RemoveMember

@@ -12,7 +12,7 @@ from engine.core.budgets import deadlines, enforcement
 from engine.core.commands import COMMANDS, Command, Order
 from engine.core.decide import engine
 from engine.core.decide.people import asking, escalations, memory, steering, undoing
-from engine.core.decide.teams import importing, leaving, loading, moving, settings, swapping, team
+from engine.core.decide.teams import importing, leaving, loading, moving, recipes, settings, swapping, team
 from engine.core.decide.work import attempts, discovering, dispatch, failing, graphs, progress, run, strategy, unserved
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Decided, stamp
@@ -30,7 +30,7 @@ from engine.core.validation.records import rebuild_checked
 
 _FILES = (
     asking, attempts, deadlines, discovering, dispatch, enforcement, engine, escalations, failing, graphs, importing,
-    leaving, loading, memory, moving, progress, run, settings, steering, strategy, swapping, team, unserved,
+    leaving, loading, memory, moving, progress, recipes, run, settings, steering, strategy, swapping, team, unserved,
 )  # fmt: skip
 ON_COMMAND = handlers_in(map(vars, _FILES), COMMANDS, DecisionContext, result_hint=Decided)
 """The handler of every command."""

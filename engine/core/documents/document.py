@@ -68,6 +68,7 @@ KINDS = (
     "escalations",
     "ledgers",
     "insights",
+    "recipes",
     "spending",
 )
 """Fields of the state that map ids or names to entities."""
@@ -178,6 +179,7 @@ _LATER_DEFAULTS = (
     b',"discovery":null',
     b',"memory":null',
     b',"segment":"private"',
+    b',"toolsets":{}',
 )
 """Defaults that `Usage`, insights, specs and options write like all fields; inside a text, the quotation marks would be
 escaped."""

@@ -11,12 +11,20 @@ from msgspec.structs import force_setattr
 from engine.core.discovery.match import TEAM
 from engine.core.documents.table import EntityTable
 from engine.core.records.records import copy_with, fact
-from engine.core.state import OTHER, Call, Conversation, Discovery, Evidence, State
+from engine.core.state import OTHER, Call, Conversation, Discovery, Evidence, Origin, State
 
 NewId: TypeAlias = Callable[[str], str]
 _NUMBER = "[1-9][0-9]{0,14}"
 ID = re.compile(f"[a-z]{_NUMBER}")
-LETTERS = {"s": "supervisors", "a": "agents", "r": "runs", "t": "tasks", "e": "escalations", "m": "insights"}
+LETTERS = {
+    "s": "supervisors",
+    "a": "agents",
+    "r": "runs",
+    "t": "tasks",
+    "e": "escalations",
+    "m": "insights",
+    "k": "recipes",
+}
 """Kinds of entities by the first letter of their ids."""
 MINTED = frozenset({*LETTERS, "n", "g"})
 """Letters of all ids; those of messages (`n`) are in tasks, and those of grants (`g`) are never exported."""
@@ -138,6 +146,10 @@ def _ids_in_discoveries(values: Iterable[list[Discovery] | None]) -> Iterator[st
         yield from (match.id for match in each.matches if match.source == TEAM)
 
 
+def _is_recipe(origin: Origin | None) -> bool:
+    return origin is not None and origin.kind == "recipe"
+
+
 @fact
 class Ids:
     """How a field contains ids."""
@@ -180,6 +192,13 @@ FIELDS: dict[str, dict[str, Ids]] = {
         "id": Ids(letters="a"),
         "supervisor_id": Ids(letters="s"),
         "insights": _list_of("m"),
+        "origin": Ids(
+            letters="k",
+            map_ids=lambda origin, new_id: copy_with(origin, id=new_id(origin.id)) if _is_recipe(origin) else origin,
+            ids_in=lambda origins: (origin.id for origin in origins if _is_recipe(origin)),
+            may_be_missing=True,
+        ),
+        "recipe_id": Ids(letters="k", may_be_missing=True),
         "last_tasks": Ids(
             letters="t",
             map_ids=lambda ended, new_id: [copy_with(task, task_id=new_id(task.task_id)) for task in ended],
@@ -248,6 +267,12 @@ FIELDS: dict[str, dict[str, Ids]] = {
         "evidence": Ids(letters="rt", map_ids=_map_evidence, ids_in=_ids_in_evidence, may_be_missing=True),
         "readers": _list_of("a", may_be_missing=True),
     },
+    "recipes": {
+        "id": Ids(letters="k"),
+        "parent_id": Ids(letters="ak", may_be_missing=True),
+        "supervisor_id": Ids(letters="s", may_be_missing=True),
+        "made_by": Ids(letters="rt", map_ids=_map_evidence, ids_in=_ids_in_evidence, may_be_missing=True),
+    },
     "spending": {
         "id": Ids(
             letters="a",
@@ -297,7 +322,10 @@ def last_numbers(state: State) -> Counter[str]:
     for insight in state.insights.values():
         found += (each for each in (insight.agent_id, insight.supersedes, insight.superseded_by) if each is not None)
         found += (*insight.readers, *_ids_in_evidence([insight.evidence]))
-    former += [(letter, [each for each in found if each[0] == letter]) for letter in "tarm"]
+    for recipe in state.recipes.values():
+        found += (recipe.parent_id, *_ids_in_evidence([recipe.made_by]))
+    found += [agent.recipe_id for agent in state.agents.values() if agent.recipe_id is not None]
+    former += [(letter, [each for each in found if each[0] == letter]) for letter in "tarmk"]
     for letter, ids in (*used.items(), *former, ("n", steers), ("r", [run.id for run in state.finished])):
         most_digits = max(map(len, ids), default=0)
         highest = max((entity_id for entity_id in ids if len(entity_id) == most_digits), default="")

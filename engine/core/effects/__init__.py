@@ -70,6 +70,8 @@ class StartAttempt(AttemptEffect):
     """Labels of its run."""
     blueprint: AgentSpec | None = None
     """The spec itself; None looks it up by its hash."""
+    lacks: str | None = None
+    """A capability of its recipe that its maker has no more; the attempt fails with it."""
 
 
 @fact

@@ -9,11 +9,13 @@ from engine.core.effects.inputs import all_inputs_of, inputs_of, looks_of, sourc
 from engine.core.events import EVENTS, Event
 from engine.core.handlers import handlers_in
 from engine.core.queries.team.code import references_of
+from engine.core.queries.team.made import working_spec
 from engine.core.queries.team.tree import inherited_option
 from engine.core.queries.work.conversation import visible_exchanges
 from engine.core.queries.work.pauses import attempts_under, pause_of
 from engine.core.queries.work.retries import lets_pass
 from engine.core.specs.check import Takes
+from engine.core.specs.spec import spec_hash
 from engine.core.state import (
     OF_ATTEMPTS,
     Agent,
@@ -52,6 +54,7 @@ def _attempt_started(state: State, event: events.AttemptStarted) -> list[Effect]
 
 
 def _start(state: State, task: Task, agent: Agent, attempt: int, generation: int) -> effects.StartAttempt:
+    spec, lacks = working_spec(state, agent)
     return effects.StartAttempt(
         run_id=task.run_id,
         task_id=task.id,
@@ -59,7 +62,7 @@ def _start(state: State, task: Task, agent: Agent, attempt: int, generation: int
         agent_id=agent.id,
         agent=agent.name,
         generation=generation,
-        spec=agent.spec,
+        spec=agent.spec if spec is state.specs[agent.spec] else spec_hash(spec),
         title=task.title,
         request=state.runs[task.run_id].request,
         input=task.input,
@@ -69,7 +72,8 @@ def _start(state: State, task: Task, agent: Agent, attempt: int, generation: int
         conversation=visible_exchanges(state, task),
         labels=state.runs[task.run_id].labels,
         # The spec itself: a swap in the same batch may drop it from the state before the attempt starts.
-        blueprint=state.specs[agent.spec],
+        blueprint=spec,
+        lacks=lacks,
     )
 
 

@@ -218,6 +218,8 @@ class Agent:
     """Content hash of the spec of the previous generation, which may still be at work."""
     origin: Origin | None = None
     """Where the spec of its first generation was found."""
+    recipe_id: str | None = None
+    """The recipe by which its rights are looked up when it works; None once a person gave it another spec."""
     generation: int = 1
     drained: int = 1
     """The last generation before which no attempt is at work any more."""

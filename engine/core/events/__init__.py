@@ -12,6 +12,7 @@ from engine.core.events.hierarchy import *
 from engine.core.events.limits import *
 from engine.core.events.memory import *
 from engine.core.events.people import *
+from engine.core.events.recipes import *
 from engine.core.events.run import *
 from engine.core.events.task import *
 from engine.core.events.team import *

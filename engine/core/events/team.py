@@ -100,6 +100,8 @@ class AgentSwapped(AgentEvent):
     rollback_failures: int | None = None
     """Automatic rollback if so many of the first `rollback_tasks` tasks fail; None never rolls back by itself."""
     rollback_tasks: int = 10
+    recipe_id: str | None = None
+    """The recipe that goes on to rule its rights, if one does."""
 
 
 @fact
@@ -187,6 +189,8 @@ class SwapRolledBack(AgentEvent):
     """It was an automatic rollback."""
     queues: list[str] = field(default_factory=list)
     """Capability queues that it serves from now on."""
+    recipe_id: str | None = None
+    """The recipe that goes on to rule its rights, if one does."""
 
 
 @fact

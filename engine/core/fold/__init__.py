@@ -21,6 +21,7 @@ from engine.core.fold import (
     memory,
     people,
     queues,
+    recipes,
     run,
     slots,
     swapping,
@@ -31,8 +32,8 @@ from engine.core.handlers import Handlers, handlers_in
 from engine.core.state import State
 
 _FILES = (
-    accounting, attempt, declared, engine, escalation, failing, hierarchy, importing, memory, people, queues, run,
-    slots, swapping, task, team,
+    accounting, attempt, declared, engine, escalation, failing, hierarchy, importing, memory, people, queues,
+    recipes, run, slots, swapping, task, team,
 )  # fmt: skip
 FOLD: Handlers = handlers_in(map(vars, _FILES), EVENTS, result_hint=None)
 """The handler of every kind of event."""

@@ -66,6 +66,7 @@ def fold_import(state: State, imported: State, *, paused: bool) -> None:
     state.runs.update(imported.runs)
     state.tasks.update(imported.tasks)
     state.insights.update(imported.insights)
+    state.recipes.update(imported.recipes)
     take_spending(state, imported)
     state.finished[:] = sorted([*imported.finished, *state.finished], key=lambda run: run.ended_ms)[-MAX_SUMMARIES:]
     for agent in imported.agents.values():

@@ -12,7 +12,7 @@ from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.fold.times import count_time
 from engine.core.queries.work.queues import own_queue
 from engine.core.records.shared import EMPTY, put
-from engine.core.specs.spec import AgentSpec, spec_hash
+from engine.core.specs.spec import spec_hash
 from engine.core.state import Agent, Attempt, Probation, State, StopReason, SwapMode, Task, TaskStatus
 
 STOP_REASONS: dict[SwapMode, StopReason] = {"migrate": "migrate", "abort": "restart"}
@@ -21,7 +21,7 @@ STOP_REASONS: dict[SwapMode, StopReason] = {"migrate": "migrate", "abort": "rest
 
 def _agent_swapped(state: State, event: events.AgentSwapped) -> None:
     agent = state.agents[event.agent_id]
-    _begin_generation(state, agent, event.generation, event.spec, event.queues, event.mode)
+    _begin_generation(state, agent, event)
     if event.rollback_failures is not None:
         agent.probation = Probation(failures=event.rollback_failures, tasks=event.rollback_tasks, mode=event.mode)
     if event.due_ms is not None and agent.draining:
@@ -30,29 +30,28 @@ def _agent_swapped(state: State, event: events.AgentSwapped) -> None:
 
 def _swap_rolled_back(state: State, event: events.SwapRolledBack) -> None:
     agent = state.agents[event.agent_id]
-    _begin_generation(state, agent, event.generation, event.spec, event.queues, event.mode)
+    _begin_generation(state, agent, event)
     if event.by_itself:
         agent.proven = event.generation  # a generation that cannot work either is not rolled back again
 
 
-def _begin_generation(
-    state: State, agent: Agent, generation: int, spec: AgentSpec, queues: list[str], mode: SwapMode
-) -> None:
+def _begin_generation(state: State, agent: Agent, event: events.AgentSwapped | events.SwapRolledBack) -> None:
     old_generation = agent.generation
     agent.previous = agent.spec
-    agent.spec = add_spec(state, spec)
+    agent.spec = add_spec(state, event.spec)
+    agent.recipe_id = event.recipe_id
     record_spec(state, agent.id, agent.previous, agent.spec)
-    agent.generation = generation
+    agent.generation = event.generation
     # A grant covers one generation: other code under the same name was never approved.
     forget_grants(state, agent.id)
     note_code(state, agent)
-    set_slots(state, agent, spec)
+    set_slots(state, agent, event.spec)
     agent.error, agent.away, agent.away_reason = None, False, None
     # Errors and the circuit were those of the old code.
     reset_circuit(state, agent)
     agent.probation = None
-    serve(state, agent, queues)
-    stop_generation(state, agent, old_generation, mode)
+    serve(state, agent, event.queues)
+    stop_generation(state, agent, old_generation, event.mode)
     forget_unused_specs(state)
 
 

@@ -104,6 +104,7 @@ def _agent_added(state: State, event: events.AgentAdded) -> None:
         supervisor_id=event.supervisor_id,
         spec=add_spec(state, event.spec),
         origin=event.origin,
+        recipe_id=event.origin.id if event.origin is not None and event.origin.kind == "recipe" else None,
         created_seq=state.seq,
         idle_since_ms=state.at_ms,
     )

@@ -8,7 +8,7 @@ is imported. Every public function of the files here is a law of a state alone; 
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType, ModuleType
 
-from engine.core.legality import graph, schedule, slots, team, waiting, work
+from engine.core.legality import graph, recipes, schedule, slots, team, waiting, work
 from engine.core.state import State
 
 
@@ -18,11 +18,11 @@ def _laws_in(*files: ModuleType) -> tuple[Callable[[State], Iterator[str]], ...]
     return tuple(value for file, value in functions if isinstance(value, FunctionType) and value.__module__ == file)
 
 
-LAWS = _laws_in(team, work, graph, waiting, slots, schedule)
+LAWS = _laws_in(team, recipes, work, graph, waiting, slots, schedule)
 """Every law of a state."""
-LAWS_OF_TREES = (team.supervisors_stand_in_a_tree, team.members_exist, *_laws_in(graph))
+LAWS_OF_TREES = (team.supervisors_stand_in_a_tree, team.members_exist, recipes.recipes_stand_in_trees, *_laws_in(graph))
 """Laws that hold before any index is built; functions that walk up or down a tree rely on them to terminate."""
-LAWS_AT_REST = tuple(law for law in _laws_in(team, work, waiting) if law not in LAWS_OF_TREES)
+LAWS_AT_REST = tuple(law for law in _laws_in(team, recipes, work, waiting) if law not in LAWS_OF_TREES)
 """The remaining laws that a state without attempts and without a schedule can break, such as an imported one."""
 
 

@@ -1,6 +1,6 @@
 """Settings of a supervisor besides its members. A setting that is left out is inherited from the supervisor above."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, TypeAlias, get_args
 
 from msgspec import field
@@ -12,6 +12,7 @@ from engine.core.specs.limits import Limits
 from engine.core.specs.memory import MemoryOptions
 from engine.core.specs.model_spec import McpSpec, ModelSpec
 from engine.core.specs.policies import Circuit, Restart
+from engine.core.specs.spec import Code
 from engine.core.validation.bounds import (
     Label,
     Members,
@@ -34,6 +35,9 @@ AGEING_S = 60.0
 """Default waiting time, in seconds, after which a task counts as one priority more urgent."""
 GRACE_S = 5.0
 """Default time, in seconds, that an attempt may run to its next step after it was asked to stop."""
+
+
+Toolset: TypeAlias = Annotated[Sequence[Code], Within(min_length=1, max_length=200)]
 
 
 class Preempt(ValidatedRecord, kw_only=True):
@@ -110,6 +114,8 @@ class SupervisorOptions(ValidatedRecord, kw_only=True):
     """Models by the names that agents use; in addition to those of the supervisors above."""
     mcp: Mapping[Label, McpSpec] = field(default_factory=dict)
     """Tool servers by the names that agents use; in addition to those of the supervisors above."""
+    toolsets: Mapping[Label, Toolset] = field(default_factory=dict)
+    """Functions by names that agents made by agents may be given; in addition to those of the supervisors above."""
     discovery: DiscoveryConfig | None = None
     """Where it finds agents with `auto_discover`, and when they join it; not inherited."""
     memory: MemoryOptions | None = None

@@ -19,6 +19,7 @@ from engine.core.fold.timers import set_timer
 from engine.core.queries.money.spending import total_of
 from engine.core.queries.targets import id_target
 from engine.core.queries.team.declared import OPTIONS
+from engine.core.queries.team.recipes import recipe_id_of
 from engine.core.queries.team.tree import inherited_option, subtree_of
 from engine.core.records.records import JsonValue, copy_with
 from engine.core.records.shared import drop
@@ -212,6 +213,18 @@ def _forget(part: State, task: Task) -> None:
         run.failed -= task.status is TaskStatus.FAILED
 
 
+def _keep_recipes(part: State) -> None:
+    """Drop the recipes by which no remaining agent, nor a maker of one, was made."""
+    kept: set[str] = set()
+    for agent in part.agents.values():
+        recipe = part.recipes.get(recipe_id_of(agent))
+        while recipe is not None and recipe.id not in kept:
+            kept.add(recipe.id)
+            recipe = part.recipes.get(recipe.parent_id)
+    for recipe_id in part.recipes.keys() - kept:
+        del part.recipes[recipe_id]
+
+
 def _keep_supervisors(part: State, ids: set[str]) -> None:
     """Drop everything that does not belong to these supervisors."""
     for supervisor_id in [supervisor_id for supervisor_id in part.supervisors if supervisor_id not in ids]:
@@ -219,6 +232,7 @@ def _keep_supervisors(part: State, ids: set[str]) -> None:
     for agent in [agent for agent in part.agents.values() if agent.supervisor_id not in ids]:
         del part.agents[agent.id]
     _keep_insights(part)
+    _keep_recipes(part)
     for queue in [queue for queue in part.queues.values() if queue.supervisor_id not in ids]:
         del part.queues[queue.key]
     for queue in part.queues.values():

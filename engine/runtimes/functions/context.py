@@ -16,13 +16,16 @@ import msgspec
 from anyio.lowlevel import EventLoopToken
 
 from engine.core.discovery.recall import Recalled
+from engine.core.entities.recipes import KEY
 from engine.core.events.attempt import StepKind
 from engine.core.records.records import Json, JsonValue
 from engine.core.validation.bounds import MAX_DURATION_S
 from engine.errors import AttemptOver, BlocksLoop, DelegationFailed, EngineError, WrongLoop
 from engine.runtimes.attempts.delegations import DelegationResult
+from engine.runtimes.attempts.making import call_agent, create_agent, find_made, tasks_of
 from engine.runtimes.attempts.questions import checked_question
 from engine.runtimes.attempts.work import Work
+from engine.runtimes.functions.created import CreatedAgent, without_agents
 from engine.runtimes.functions.task import Task
 from engine.runtimes.toolbox.calling import ToolError, call_user_code
 from engine.runtimes.toolbox.functions import FunctionTool
@@ -170,6 +173,59 @@ class Context:
             return []
         key = work.attempt.key(f"map:{target}", values)
         return collect_outputs(target, await work.delegations.ask("map", key, target, values), return_failures)
+
+    async def create_agent(
+        self,
+        name: str,
+        primer: str,
+        *,
+        capabilities: Iterable[str] = (),
+        tools: Iterable[str] = (),
+        run: str | None = None,
+        tasks: Mapping[str, Any] | None = None,
+        model: str | None = None,
+        tokens: int | None = None,
+    ) -> CreatedAgent:
+        """Make an agent, or find the equal one that this agent has made before; a recorded step.
+
+        Its recipe is in the journal before it, so that a later attempt, also of a new process, can call it again. Its
+        rights are looked up whenever it works: what this agent has lost, it has lost.
+
+        Args:
+            name: Its name in the team.
+            primer: What its model is told it is.
+            capabilities: Names of tools, `server/tool`, words of `may`, `agents` to make agents itself, `model:NAME`,
+                or toolsets of the team.
+            tools: Further names of tools.
+            run: A tool of this agent that does the work in place of a model.
+            tasks: What it is called for, `{name: {"doc": …, "input": JSON Schema, "output": JSON Schema}}`.
+            model: The model that plays it; by default that of this agent or of its lead.
+            tokens: The most tokens that it may spend in all.
+
+        Raises:
+            CommandRefusedError: If something is not this agent's to give, the name is taken, there would be more than
+                ten in one run, or more than four levels.
+            BadValue, TaskMismatch: If an argument cannot be right.
+        """
+        fields = {
+            "name": _text("create_agent", "name", name),
+            "primer": _text("create_agent", "primer", primer),
+            "capabilities": [_text("create_agent", "a capability", each) for each in (*capabilities, *tools)],
+            "run": run,
+            "tasks": tasks_of(json_value(dict(tasks or {}))),  # type: ignore[arg-type]  # an object stays one
+            "model": model,
+            "tokens": tokens,
+        }
+
+        async def make(key: str) -> JsonValue:
+            return {KEY: (await create_agent(self._work, key, fields)).id}
+
+        output = await self._run_step("create_agent", make, msgspec.to_builtins(fields), kind="tool")
+        return CreatedAgent(find_made(self._work, output), self._call_agent)
+
+    async def _call_agent(self, recipe_id: str, value: Json, task: str | None) -> Any:
+        self._work.attempt.raise_if_stopping()
+        return await call_agent(self._work, recipe_id, json_value(without_agents(value)), task)
 
     async def ask(
         self, question: str, options: Iterable[str] = (), default: str | None = None, due_s: float | None = None
@@ -359,6 +415,14 @@ class BlockingContext:
         """True once the attempt is asked to stop."""
         return self._context.cancelled
 
+    def create_agent(self, name: str, primer: str, **arguments: Any) -> CreatedAgent:
+        """Make an agent, as `Context.create_agent`; calling it blocks this thread."""
+        self._check_thread()
+        make = partial(self._context.create_agent, name, primer, **arguments)
+        agent = anyio.from_thread.run(make, token=self._token)
+        return agent.calling(self._call_agent)
+
+    _call_agent = _make_blocking(Context._call_agent)
     step = _make_blocking(Context.step)
     tool = _make_blocking(Context.tool)
     delegate = _make_blocking(Context.delegate)

@@ -9,14 +9,13 @@ from collections.abc import Mapping, Sequence
 import anyio
 from typing_extensions import override
 
-from engine.core.commands import AddAgent
 from engine.core.decide.teams.team import MAX_AGENTS_ADDED_PER_RUN
-from engine.core.queries.targets import id_target
+from engine.core.queries.team.made import powers_of
+from engine.core.queries.team.models import model_names
 from engine.core.queries.team.workers import workers_of
-from engine.core.records.records import JsonValue, copy_with
-from engine.core.specs.limits import Limits
-from engine.core.specs.spec import AgentSpec
+from engine.core.records.records import JsonValue
 from engine.models.records import ToolSchema
+from engine.runtimes.attempts.making import create_agent
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.model.builtin_tools import BuiltinTool, CallRefused, CallResult, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema
@@ -72,13 +71,22 @@ class CreateAgent(BuiltinTool):
             "model": {"type": "string", "enum": [*self._models]},
             **{
                 key: {"type": "array", "items": {"type": "string", "enum": [*names]}}
-                for key, names in (("tools", self._tools), ("mcp", spec.mcp), ("may", spec.may))
+                for key, names in (
+                    ("tools", self._tools),
+                    ("mcp", spec.mcp),
+                    ("may", spec.may),
+                    ("toolsets", self._toolsets()),
+                )
                 if names
             },
             "tokens": {"type": "integer", "minimum": 1, "description": "The most tokens that it may spend in all."},
         }
         about = f"Add an agent to the team, played by a model; at most {MAX_AGENTS_ADDED_PER_RUN} in one request."
         return ToolSchema(name, about, object_schema(optional, name=text, instructions=text))
+
+    def _toolsets(self) -> list[str]:
+        state = self._work.attempt.state
+        return [*powers_of(state, state.agents[self._work.effect.agent_id]).toolsets]
 
     @override
     async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
@@ -88,52 +96,26 @@ class CreateAgent(BuiltinTool):
 
     @override
     async def _result(self, arguments: Arguments, key: str) -> JsonValue:
-        work = self._work
-        agent = work.attempt.state.agents[work.effect.agent_id]
-        spec = self._spec(arguments)
-        await work.order(AddAgent(supervisor=id_target(agent.supervisor_id), spec=spec), key)
-        return {"created": spec.name}
-
-    def _spec(self, arguments: Arguments) -> AgentSpec:
-        """Return the spec of the new agent.
-
-        Raises:
-            CallRefused: If it exceeds the rights of its creator.
-        """
         creator_spec = self._work.spec
         model = text_in(arguments, "model", needed=False)
-        models = _check_within("model", [model] if model else [], self._models)
+        _check_within("model", [model] if model else [], self._models)
         tools = _check_within("tools", texts_in(arguments, "tools"), self._tools)
         mcp = _check_within("mcp", texts_in(arguments, "mcp"), creator_spec.mcp)
         rights = _check_within("may", texts_in(arguments, "may"), creator_spec.may)
-        return copy_with(
-            creator_spec,  # time limits and concurrency are those of the creator
-            name=text_in(arguments, "name"),
-            agent_type="llm",
-            instructions=text_in(arguments, "instructions"),
-            description=text_in(arguments, "description", needed=False),
-            specialties=texts_in(arguments, "specialties"),
-            model=models[0] if models else [*self._models],
-            tools=[self._tools[name] for name in tools],
-            mcp=mcp,
-            approve={
-                name: rule
-                for name, rule in creator_spec.approve.items()
-                if self._is_among(name, [*tools, *rights], mcp)
-            },
-            may=[right for right in creator_spec.may if right in rights],
-            limits=_limits(arguments, creator_spec.limits),
-            output=None,
-            category=None,
-            weight=1.0,
-            max_concurrency=1,
-            pool=None,
-            options={},
-        )
-
-    def _is_among(self, rule_name: str, tools: Sequence[str], mcp: Sequence[str]) -> bool:
-        """Return whether an approval rule applies to one of these tools or servers."""
-        return rule_name in (*tools, *mcp) or rule_name.partition("/")[0] in mcp
+        tokens = arguments.get("tokens")
+        if tokens is not None and (not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 1):
+            raise CallRefused("tokens must be a whole number, 1 or more")
+        fields = {
+            "name": text_in(arguments, "name"),
+            "primer": text_in(arguments, "instructions"),
+            "description": text_in(arguments, "description", needed=False),
+            "specialties": texts_in(arguments, "specialties"),
+            "capabilities": [*tools, *mcp, *rights, *texts_in(arguments, "toolsets")],
+            # A model that the spec does not name is that of the environment, which it has without its name.
+            "model": model if model in model_names(creator_spec.model) else None,
+            "tokens": tokens,
+        }
+        return {"created": (await create_agent(self._work, key, fields)).name}
 
 
 def _check_within(field: str, requested: Sequence[str], allowed: Sequence[str] | Mapping[str, str]) -> list[str]:
@@ -141,16 +123,3 @@ def _check_within(field: str, requested: Sequence[str], allowed: Sequence[str] |
     if excess is not None:
         raise CallRefused(f"{field}: {excess!r} is not yours to give", **{field: [*allowed]})
     return [*requested]
-
-
-def _limits(arguments: Arguments, creator_limits: Limits | None) -> Limits | None:
-    """Return the budget of the new agent: its creator's, with the requested number of tokens if one is given."""
-    tokens = arguments.get("tokens")
-    if tokens is None:
-        return creator_limits
-    if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 1:
-        raise CallRefused("tokens must be a whole number, 1 or more")
-    max_tokens = None if creator_limits is None else creator_limits.tokens
-    if max_tokens is not None and tokens > max_tokens:
-        raise CallRefused(f"tokens: {tokens:,} are more than your own {max_tokens:,}")
-    return copy_with(creator_limits, tokens=tokens) if creator_limits is not None else Limits(tokens=tokens)

@@ -29,6 +29,7 @@ from engine.core.events import (
 from engine.core.followups import CheckGeneration, StopDelegations
 from engine.core.queries.targets import find_agent
 from engine.core.queries.team.code import code_of
+from engine.core.queries.team.made import ruling_recipe
 from engine.core.queries.team.models import put_first, why_no_models
 from engine.core.queries.work.placement import able_queues_for, queue_takeovers
 from engine.core.records.records import copy_with
@@ -132,6 +133,7 @@ def swap_member(state: State, command: SwapAgent, agent: Agent, ctx: DecisionCon
         due_ms=due_ms,
         rollback_failures=command.rollback_failures,
         rollback_tasks=command.rollback_tasks,
+        recipe_id=agent.recipe_id if command.model is not None else ruling_recipe(state, agent, spec),
     )
     hurried = _hurried(agent, mode, event.generation)
     return Decided(
@@ -207,6 +209,7 @@ def swap_event(
     due_ms: int | None = None,
     rollback_failures: int | None = None,
     rollback_tasks: int = 10,
+    recipe_id: str | None = None,
 ) -> AgentSwapped:
     """Return the event that gives `agent` its next generation."""
     return AgentSwapped(
@@ -218,6 +221,7 @@ def swap_event(
         due_ms=due_ms,
         rollback_failures=rollback_failures,
         rollback_tasks=rollback_tasks,
+        recipe_id=recipe_id,
     )
 
 
@@ -286,6 +290,7 @@ def rollback_event(
         why=reason,
         by_itself=by_itself,
         queues=able_queues_for(state, agent.supervisor_id, spec, agent.name),
+        recipe_id=ruling_recipe(state, agent, spec),
     )
 
 

@@ -28,13 +28,14 @@ PROGRAM_TYPES = ("process", "acp")
 def references_of(spec: AgentSpec) -> list[str]:
     """Return the references that would be imported, executed or called for an agent of `spec`."""
     callables = ([spec.run] if spec.run is not None else []) + list(spec.tools)
-    references = [
-        function
-        for function in callables
-        if isinstance(function, str) and ":" in function and not function.startswith(BOUND)
-    ]
+    references = imported(callables)
     models = [spec.model] if isinstance(spec.model, str) else spec.model or ()
     return references + program_of(spec.agent_type, spec.options) + addresses_in(models)
+
+
+def imported(functions: Iterable[object]) -> list[str]:
+    """Return those of some functions that are references to code that is imported."""
+    return [name for name in functions if isinstance(name, str) and ":" in name and not name.startswith(BOUND)]
 
 
 def is_imported(reference: str) -> bool:
@@ -86,7 +87,8 @@ def addresses_in(models: Iterable[str]) -> list[str]:
 def references_in_options(options: SupervisorOptions) -> list[str]:
     """Return the references in the settings of a supervisor."""
     references = [reference for model in options.models.values() for reference in references_of_model(model)]
-    return references + [reference_of_server(server) for server in options.mcp.values()]
+    references += [reference_of_server(server) for server in options.mcp.values()]
+    return references + imported(tool for tools in options.toolsets.values() for tool in tools)
 
 
 def references_of_model(model: ModelSpec) -> list[str]:
