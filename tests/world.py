@@ -100,10 +100,11 @@ class World:
             self._perform(effect)
         return events
 
-    def order(self, command: Command) -> list[Event]:
-        """Send a command under a fresh id."""
+    def order(self, command: Command, *, run_id: str | None = None) -> list[Event]:
+        """Send a command under a fresh id; with `run_id` as an agent of that run."""
         self.orders += 1
-        order = Order(id=f"c{self.orders}", command=command, sender="test", granted=self._granted(command))
+        granted = self._granted(command)
+        order = Order(id=f"c{self.orders}", command=command, sender="test", granted=granted, run_id=run_id)
         return self.say(order)
 
     def _granted(self, command: Command) -> dict[str, str]:

@@ -28,9 +28,10 @@ from tests.story import applied, submitted
 from tests.world import agent, team_world
 
 OTHER_TEXTS = {
-    "add", "aggregator", "answer", "catalogue", "category", "command_id", "conversation", "fields", "folder",
-    "insights", "lead", "mode", "model", "name", "path", "reason", "registered", "remove", "segment", "sha256",
-    "supersedes", "tags", "text", "to", "where",
+    "add", "aggregator", "answer", "capabilities", "catalogue", "category", "command_id", "conversation",
+    "description", "fields", "folder", "insights", "lead", "mode", "model", "name", "path", "primer", "reason",
+    "recipes", "registered", "remove", "run", "segment", "sha256", "specialties", "supersedes", "tags", "text", "to",
+    "where",
 }  # fmt: skip
 """Texts in commands that name no object of a team, or a member only as a setting does: by its name."""
 

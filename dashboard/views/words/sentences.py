@@ -336,7 +336,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     on.Discovered: (_describe_discovery, "accent"),
     on.RecipeMade: (lambda t, e: f"recipe {e.recipe.id} written: {'/'.join(e.recipe.path)}", "accent"),
     on.RecipeChanged: (
-        lambda t, e: f"recipe {e.recipe.id} of {'/'.join(e.recipe.path)} changed, revision {e.recipe.revision}", "accent"
+        lambda t, e: f"recipe {e.recipe.id} changed: {'/'.join(e.recipe.path)}, revision {e.recipe.revision}", "accent"
     ),
     on.RecipeRetired: (
         lambda t, e: f"recipe {e.recipe_id} retired" + (", nothing referred to it" if e.why == "unused" else ""), ""

@@ -261,5 +261,5 @@ _FIELDS_WITHOUT_OPTION = {"set_deadline": ("due_ms",), "add_agent": ("name", "ev
 """Fields of these commands without an option. The generation that a swap expects is left out: it is a guard."""
 _IN_FILES = ("spec", "team", "member")
 """Fields whose values are in the file that the line names."""
-_PYTHON_ONLY = ("register_spec", "unregister_spec", "ping")
+_PYTHON_ONLY = ("register_spec", "unregister_spec", "create_agent", "retire_recipes", "ping")
 """Commands without a subcommand."""

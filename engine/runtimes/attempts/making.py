@@ -15,6 +15,7 @@ from engine.core.records.records import JsonValue
 from engine.core.state import Agent
 from engine.errors import DelegationFailed, EngineError
 from engine.runtimes.attempts.work import Work
+from engine.runtimes.model.output import SchemaMismatch, check_value, parse_output
 
 
 class TaskMismatch(EngineError):
@@ -105,8 +106,6 @@ async def _check(work: Work, value: JsonValue, schema: JsonValue, why: str) -> J
     """Return a value that fits a schema; a text may be the JSON of one."""
     if schema is None:
         return value
-    from engine.runtimes.model.output import SchemaMismatch, check_value, parse_output
-
     try:
         if isinstance(value, str) and not _takes_text(schema):
             return await work.in_thread(partial(parse_output, value, schema))

@@ -4,7 +4,18 @@ from decimal import Decimal
 
 from engine.archive.cutting import ArchivePart, Rest, pieces
 from engine.archive.reading import Contents, complete_state, read_state
-from engine.core.commands import Answer, Forget, Pause, Remember, RevokeGrant, Submit, SupervisorSpec
+from engine.core.commands import (
+    Answer,
+    CreateAgent,
+    Forget,
+    Pause,
+    Remember,
+    RemoveMember,
+    RetireRecipes,
+    RevokeGrant,
+    Submit,
+    SupervisorSpec,
+)
 from engine.core.documents.document import references_in
 from engine.core.events import Event, SignalDropped
 from engine.core.policies.auto_tuning import MIN_RUNS
@@ -28,6 +39,7 @@ from engine.core.specs.discovery import AgentDiscoveryMode, DiscoveryConfig
 from engine.core.specs.memory import MemoryOptions
 from engine.core.specs.options import Optimize, SupervisorOptions
 from engine.core.specs.spec import AgentSpec, spec_hash
+from engine.core.state import Evidence
 from tests.exports import exported
 from tests.story import attempt, found, submitted
 from tests.world import World, agent, team_world
@@ -43,6 +55,7 @@ def stories() -> dict[str, list[Event]]:
         "cut": cut(),
         "joined": joined(),
         "remembered": remembered(),
+        "made": made(),
     }
 
 
@@ -139,6 +152,29 @@ def remembered() -> list[Event]:
     for text in ("one", "two", "three"):
         world.order(Remember(text=text, tags=("count",)))
     world.order(Forget(insights=["m1"]))
+    return world.journal
+
+
+def made() -> list[Event]:
+    """An agent that makes another, which makes one; a recipe that changes, and recipes that are retired."""
+    world = team_world(agent("ada", tools=["work:dig", "work:sort"]))
+    run_id = submitted(world)
+    task_id, _ = attempt(world, "ada")
+    made_in = Evidence(run_id=run_id, task_id=task_id, step="create_agent:1")
+    for maker, name, primer, capabilities in (
+        ("ada", "sol", "You dig.", ["dig", "agents"]),
+        ("ada", "sol", "You dig deep.", ["dig", "agents"]),
+        ("sol", "pip", "You help.", ["dig"]),
+    ):
+        command = CreateAgent(
+            maker=maker, name=name, primer=primer, capabilities=capabilities, model="openai/gpt-4o", made_in=made_in
+        )
+        world.order(command, run_id=run_id)
+    world.order(RetireRecipes(recipes=["k2"]))
+    world.settle()
+    world.order(RemoveMember(target="sol"))
+    world.settle()
+    world.order(RetireRecipes())
     return world.journal
 
 

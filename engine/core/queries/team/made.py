@@ -39,7 +39,7 @@ class Powers:
 
 
 @fact
-class Made:
+class MadeAgent:
     """A made agent as it works now."""
 
     spec: AgentSpec
@@ -123,12 +123,12 @@ def _nothing(spec: AgentSpec) -> Powers:
     return Powers(spec=spec, tools={}, may=[], models=[], toolsets={})
 
 
-def made_now(state: State, recipe: Recipe) -> Made:
+def made_now(state: State, recipe: Recipe) -> MadeAgent:
     """Return what the agent of a recipe is and may do now."""
     return make(recipe, _maker_powers(state, recipe))
 
 
-def make(recipe: Recipe, maker: Powers) -> Made:
+def make(recipe: Recipe, maker: Powers) -> MadeAgent:
     """Return what a recipe makes of what its maker may use."""
     tools: dict[str, str] = {}
     servers: list[str] = []
@@ -175,7 +175,7 @@ def make(recipe: Recipe, maker: Powers) -> Made:
         options={},
     )
     effective = [name for name in recipe.capabilities if name not in missing]
-    return Made(spec=spec, may=may, effective=effective, missing=[*dict.fromkeys(missing)])
+    return MadeAgent(spec=spec, may=may, effective=effective, missing=[*dict.fromkeys(missing)])
 
 
 def working_spec(state: State, agent: Agent) -> tuple[AgentSpec, str | None]:
