@@ -157,7 +157,7 @@ def _sayable(cls: Any, path: tuple[str, ...]) -> Command | None:
 
 NAMED = {f"{cls.__name__}.{path[0]}": (cls, path) for cls, path in PLACES if len(path) == 1}
 TAKES_A_FILE = {"AddSupervisor.parent", "ReplaceTeam.supervisor"}
-UNSAYABLE = TAKES_A_FILE | {"Declare.parent"}
+UNSAYABLE = TAKES_A_FILE | {"Declare.parent", "CreateAgent.maker"}
 TARGETS = ("@a1", "a1", "scout", "chief/scout", "/chief/scout")
 
 

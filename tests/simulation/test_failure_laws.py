@@ -110,11 +110,11 @@ class Hopeless(World):
         """Fail instead."""
         return self.fail(key, crashed=key[1] % 2 == 0, **said)
 
-    def order(self, command: Command) -> list[Event]:
+    def order(self, command: Command, *, run_id: str | None = None) -> list[Event]:
         """Give no answers."""
         if isinstance(command, Answer):
             raise NobodyAnswers
-        return super().order(command)
+        return super().order(command, run_id=run_id)
 
 
 class NobodyAnswers(Exception):
