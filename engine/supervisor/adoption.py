@@ -142,7 +142,7 @@ class Adoption:
                 members.append(rebound_spec.with_name(member.name))
             else:
                 members.append(self._callables.with_references(member))
-        return copy_with(team, members=members)
+        return copy_with(team, members=members, options=self._callables.with_toolsets(team.options))
 
     def _with_references(self, command: WithSpec) -> WithSpec:
         if command.spec is None:

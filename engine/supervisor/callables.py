@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 
 from engine.core.queries.team.code import is_imported, references_of
 from engine.core.records.records import copy_with
+from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec
 from engine.runtimes.base import Runtime
 from engine.runtimes.catalogue import built_in, factory_for
@@ -42,6 +43,13 @@ class Callables:
     def with_references(self, spec: AgentSpec) -> AgentSpec:
         """Return `spec` with references in place of callables; raises Unusable if something in it cannot be called."""
         return _change_code(spec, self._reference)
+
+    def with_toolsets(self, options: SupervisorOptions) -> SupervisorOptions:
+        """Return settings with references in place of the callables in their toolsets."""
+        if not options.toolsets:
+            return options
+        toolsets = {name: [*map(self._reference, tools)] for name, tools in options.toolsets.items()}
+        return copy_with(options, toolsets=toolsets)
 
     def with_callables(self, spec: AgentSpec) -> AgentSpec:
         """Return `spec` with the callables that this program passed in place of their references."""

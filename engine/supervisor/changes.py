@@ -1,6 +1,6 @@
 """Methods that change a live team; each returns the outcome of its command, or raises the refusal."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -12,6 +12,7 @@ from engine.core.queries.team.fits import candidate_of
 from engine.core.records.records import copy_with, field_names
 from engine.core.specs.options import Optimize, SupervisorOptions
 from engine.core.specs.spec import AgentSpec
+from engine.core.state import RecipeTask
 from engine.core.strategies import strategy_named
 from engine.core.validation.rules import Within, Wording
 from engine.host.pending_commands import Applied
@@ -45,6 +46,40 @@ class Changes(SupervisorNode):
         """
         spec = spec_of(agent)
         return await self._engine.order(lambda: commands.AddAgent(supervisor=self._target, spec=spec, name=name))
+
+    @checks_arguments
+    async def create_agent(
+        self,
+        maker: Target,
+        name: str,
+        primer: str,
+        *,
+        capabilities: Sequence[str] = (),
+        run: str | None = None,
+        tasks: Mapping[str, RecipeTask] | None = None,
+        model: str | None = None,
+        tokens: int | None = None,
+    ) -> Applied:
+        """Make an agent for another one, as its own code does by `ctx.create_agent`; the result has its `recipe_id`.
+
+        Args:
+            maker: The agent that could have made it: it has no right that its maker has not.
+            name: Its name.
+            primer: What its model is told it is.
+            capabilities: Names in what its maker may use.
+            run: A tool of its maker that does the work in place of a model.
+            tasks: What it is called for.
+            model: The model that plays it; by default that of its maker.
+            tokens: The most tokens that it may spend in all.
+
+        Raises:
+            CommandRefusedError: If something is not its maker's to give, the name is taken, or it would be too deep.
+        """
+        command = commands.CreateAgent(
+            maker=maker, name=name, primer=primer, capabilities=[*capabilities], run=run, tasks=dict(tasks or {}),
+            model=model, tokens=tokens,
+        )  # fmt: skip
+        return await self._engine.order(lambda: command)
 
     @checks_arguments
     async def add_specialized_agent(self, name: str, settings: Settings) -> Applied:

@@ -5,7 +5,7 @@ This file has the constructor, joining of teams, and serialization; the other me
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, nullcontext
 from pathlib import Path
 from types import TracebackType
@@ -75,6 +75,7 @@ class DynamicSupervisor(Requests, People, Changes, Views, RecordedWork):
             `{worker_descriptions}` in it stands for those that are there, one a line.
         models: Models by the names that specs use, for its whole subtree.
         mcp: Servers of tools by the names that specs use, for its whole subtree.
+        toolsets: Functions by names that agents made by its agents may be given, for its whole subtree.
         options: All other options of a supervisor; arguments above override them.
         store: Path of the team's file, resolved now if relative; None keeps everything in memory.
         durability: Whether acknowledged events are on disk (`full`) or may be lost in a power cut (`normal`).
@@ -115,6 +116,7 @@ class DynamicSupervisor(Requests, People, Changes, Views, RecordedWork):
         instructions_template: str | None = None,
         models: Mapping[str, ModelSpec] | None = None,
         mcp: Mapping[str, McpSpec] | None = None,
+        toolsets: Mapping[str, Sequence[str | Callable[..., Any]]] | None = None,
         aggregator: str | None = None,
         max_agents: int = 50,
         max_parallel: int = 10,
@@ -159,6 +161,7 @@ class DynamicSupervisor(Requests, People, Changes, Views, RecordedWork):
             "settings": dict(coordination_settings or {}),
             "models": dict(models or {}),
             "mcp": dict(mcp or {}),
+            "toolsets": {toolset: [*tools] for toolset, tools in (toolsets or {}).items()},
             "instructions_template": instructions_template,
             "discovery": discovery,
             "lead": lead if lead is None or isinstance(lead, str) else spec_of(lead).name,

@@ -69,7 +69,7 @@ async def test_a_model_makes_an_agent_and_gives_it_work_in_the_next_turn(engine:
         assert (spec.agent_type, spec.model, spec.instructions) == ("llm", "other", "You solve equations.")
         assert len(spec.tools) == 1
         assert spec.limits == Limits(tokens=9_000)
-        (applied,) = [one for one in await recorded(running, "command_applied") if one["command"] == "add_agent"]
+        (applied,) = [one for one in await recorded(running, "command_applied") if one["command"] == "create_agent"]
         assert (applied["sender"], applied["role"]) == ("agent chief (@a1)", "agent")
 
 
@@ -80,7 +80,7 @@ async def test_a_model_makes_an_agent_and_gives_it_work_in_the_next_turn(engine:
         ({"model": "gpt-9"}, "model: 'gpt-9' is not yours to give"),
         ({"may": ["ask_human"]}, "may: 'ask_human' is not yours to give"),
         ({"mcp": ["web"]}, "mcp: 'web' is not yours to give"),
-        ({"tokens": 10_000}, "tokens: 10,000 are more than your own 9,000"),
+        ({"tokens": 10_000}, "tokens: 10,000 are more than the 9,000 of chief"),
         ({"name": "no name!"}, "agent"),
         ({"name": "chief"}, "chief"),
         ({"instructions": ""}, "instructions must be a text"),

@@ -12,6 +12,7 @@ from engine.core.errors import NoAgentMatches, Refused, did_you_mean
 from engine.core.queries.targets import member_name
 from engine.core.queries.team.fits import candidate_of
 from engine.core.queries.team.matching import choose_agents, index_of
+from engine.core.queries.team.recipes import recipe_id_of
 from engine.core.queries.team.tree import agents_in, can_get_work_from, teams_in
 from engine.core.records.records import JsonValue, fact
 from engine.core.specs.spec import AgentSpec
@@ -68,6 +69,10 @@ def cast_for(
         found_ids = [id for id in member_ids if id in state.agents and state.agents[id].is_found]
         member_ids = list(dict.fromkeys([*named_ids, *found_ids]))
         reason = "the participants that are declared"
+    elif not supervisor.auto_discover:
+        # Made agents work for those who made or name them.
+        member_ids = [id for id in member_ids if id not in state.agents or not recipe_id_of(state.agents[id])]
+        member_ids = member_ids or members_in(state, supervisor)
     mode, category_key = supervisor.mode, None
     if supervisor.options.strategies:
         category_key, category_reason = strategy_key(state, supervisor, member_ids, text, category)
