@@ -13,6 +13,7 @@ from dashboard.actions.agents import AGENT_ACTIONS
 from dashboard.actions.application import APPLICATION_ACTIONS
 from dashboard.actions.catalogue import CATALOGUE_ACTIONS
 from dashboard.actions.inspection import INSPECTION_ACTIONS
+from dashboard.actions.memory import MEMORY_ACTIONS
 from dashboard.actions.specs import SPEC_ACTIONS
 from dashboard.actions.team import TEAM_ACTIONS
 from dashboard.actions.time_travel import TIME_TRAVEL_ACTIONS
@@ -25,6 +26,7 @@ ACTIONS: tuple[Action, ...] = (
     *WORK_ACTIONS,
     *TEAM_ACTIONS,
     *CATALOGUE_ACTIONS,
+    *MEMORY_ACTIONS,
     *TIME_TRAVEL_ACTIONS,
     *INSPECTION_ACTIONS,
     *APPLICATION_ACTIONS,

@@ -89,7 +89,7 @@ def _decorator(parameter: Parameter) -> Callable[[F], F]:
         type=kind,
         metavar=metavar,
         is_flag=parameter.type is bool,
-        multiple=get_origin(parameter.type) in (list, dict),
+        multiple=get_origin(parameter.type) in (list, tuple, dict),
         callback=_labels if get_origin(parameter.type) is dict else None,
         default=None,
     )
@@ -109,10 +109,12 @@ def _kind(parameter: Parameter) -> tuple[click.ParamType[Any], str | None]:
         return Length(), "TIME"
     if parameter.type is int:
         return click.IntRange(bounds.ge, bounds.le), None
+    if parameter.type is float:
+        return FiniteRange(bounds.ge, bounds.le), None
     if parameter.type is Decimal:
         return _Amount(0, min_open=True), "USD"
     if parameter.type is bool:
         return click.BOOL, None
     if get_origin(parameter.type) is dict:
         return click.STRING, "KEY=TEXT"
-    return click.STRING, "NAME" if parameter.marks or get_origin(parameter.type) is list else "TEXT"
+    return click.STRING, "NAME" if parameter.marks or get_origin(parameter.type) in (list, tuple) else "TEXT"

@@ -29,6 +29,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "steps": ("dashboard.cli.steps:steps", "List the recorded steps of a task."),
         "costs": ("dashboard.cli.costs:costs", "Show who spent it: agents, models, tools, tasks."),
         "events": ("dashboard.cli.events:events", "Print events, or follow them."),
+        "memory": ("dashboard.cli.knowledge.memory:memory", "Find what the team remembers; forget some of it."),
         "explain": ("dashboard.cli.explain:explain", "Say where the time of a run went."),
         "wait": ("dashboard.cli.run:wait", "Wait for a run and print its output."),
         "serve": ("dashboard.cli.web:serve", "Open the dashboard to browsers."),

@@ -27,6 +27,7 @@ _ORDER = (
     "teams",
     "costs",
     "catalogue",
+    "memory",
 )
 """Places with a fixed key, in the order of the keys; any other place gets the next key."""
 _NUMBERS = "1234567890"

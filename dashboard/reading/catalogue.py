@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dashboard.views.catalogue import CatalogueRows, EntryHistory, FoundEntry
+from dashboard.views.knowledge.catalogue import CatalogueRows, EntryHistory, FoundEntry
 from engine.catalogue.approved import approved_entry
 from engine.catalogue.catalogue import Catalogue
 from engine.catalogue.entries import CatalogueEntry

@@ -10,9 +10,9 @@ from dashboard.actions.catalogue import Change
 from dashboard.frame.finding import RowFilter
 from dashboard.frame.table_screen import BELOW, MARKS, TableScreen
 from dashboard.reading import catalogue
-from dashboard.views.catalogue import CatalogueRows, catalogue_listing, describe_entry
 from dashboard.views.drawing.row_pane import RowDetails
 from dashboard.views.drawing.rows import Cell, Listing
+from dashboard.views.knowledge.catalogue import CatalogueRows, catalogue_listing, describe_entry
 from dashboard.views.view_state import ViewState
 from engine.catalogue.entries import CatalogueEntry
 from engine.errors import CatalogueError

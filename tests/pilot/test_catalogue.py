@@ -11,7 +11,7 @@ from dashboard.app.app import QuarterdeckApp
 from dashboard.dialogs.dialog import DialogText
 from dashboard.dialogs.entry import AddEntryDialog
 from dashboard.screens.catalogue import CatalogueScreen
-from dashboard.views.catalogue import NO_CATALOGUE_HERE
+from dashboard.views.knowledge.catalogue import NO_CATALOGUE_HERE
 from engine.catalogue.catalogue import Catalogue
 from engine.catalogue.entries import Pack
 from engine.catalogue.writer import CatalogueWriter

@@ -9,8 +9,8 @@ from dashboard.cli.knowledge.catalogue_command import catalogue_command
 from dashboard.cli.printing.catalogue import entry_item, entry_table, full_item, full_lines, spec_differences
 from dashboard.cli.printing.items import fields_of
 from dashboard.cli.printing.output import DONE, REFUSED, emit, fail
-from dashboard.views.catalogue import FoundEntry
 from dashboard.views.facts.spec_fields import spec_changes
+from dashboard.views.knowledge.catalogue import FoundEntry
 from engine.catalogue.catalogue import Catalogue
 from engine.catalogue.entries import CatalogueEntry
 from engine.catalogue.finding import find

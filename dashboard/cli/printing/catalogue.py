@@ -6,8 +6,8 @@ from msgspec import to_builtins
 
 from dashboard.cli.printing.items import Item, fields_of
 from dashboard.cli.printing.output import TextTable
-from dashboard.views.catalogue import FoundEntry, approval_text, pack_text, server_references
 from dashboard.views.facts.spec_fields import spec_lines
+from dashboard.views.knowledge.catalogue import FoundEntry, approval_text, pack_text, server_references
 from engine.catalogue.catalogue import Catalogue
 from engine.catalogue.entries import CatalogueEntry
 from engine.core.queries.differences import Difference

@@ -212,7 +212,7 @@ def parse_filter(text: str) -> Filter:
         FilterError: If it is invalid or incomplete.
     """
     _check_length(text)
-    return Filter([_term(token) for token in _tokens(text)])
+    return Filter([_term(token) for token in split_terms(text)])
 
 
 @lru_cache(64)
@@ -221,7 +221,7 @@ def parse_partial_filter(text: str) -> Filter:
     terms: list[Term] = []
     try:
         _check_length(text)
-        for token in _tokens(text):
+        for token in split_terms(text):
             with suppress(_Unfinished):
                 terms.append(_term(token))
     except FilterError as error:
@@ -238,7 +238,7 @@ def _check_length(text: str) -> None:
         raise FilterError(f"a filter has at most {MAX_CHARACTERS:,} characters, and this has {len(text):,}")
 
 
-def _tokens(text: str) -> list[str]:
+def split_terms(text: str) -> list[str]:
     """Split a filter at blanks, except those inside quotes and expressions."""
     tokens, at = [], 0
     while at < len(text):
@@ -253,7 +253,7 @@ def _tokens(text: str) -> list[str]:
 
 def last_token(text: str) -> str:
     """Return the term that is being typed; empty after a blank."""
-    tokens = _tokens(text)
+    tokens = split_terms(text)
     return tokens[-1] if tokens and text.endswith(tokens[-1]) else ""
 
 

@@ -229,6 +229,11 @@ def _add(args: Args) -> list[str]:
     return ["add", *source, *(["--under", _text(under)] if under else [])]
 
 
+def _forget(args: Args) -> list[str]:
+    ids = args.get("insights")
+    return ["memory", *_line("forget", [*map(_text, ids)] if isinstance(ids, list) else [])]
+
+
 _FORMATTERS: dict[str, Callable[[Args], list[str]]] = {
     "set_deadline": lambda args: [
         "deadline",
@@ -243,6 +248,7 @@ _FORMATTERS: dict[str, Callable[[Args], list[str]]] = {
         "--hand-over",
         *(["--grace", _text(args["grace_s"])] if "grace_s" in args else []),
     ],
+    "forget": _forget,
     "declare": _add,
     "add_agent": _add,
     "add_supervisor": _add,

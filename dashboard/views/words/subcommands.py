@@ -108,6 +108,9 @@ _WORDS: dict[str, _Words] = {
     "stop_engine": _Words("stop", options=()),
     "import_state": _Words("import", ("path",), ()),
     "load_team": _Words("up", ("path",), ("on_conflict", "prune")),
+    "remember": _Words(
+        "remember", options=("supervisor", "segment", "tag=tags", "importance", "supersedes", "expect", "expires_s")
+    ),
     "remove_member": _Words("remove"),
     "swap_agent": _Words("swap", options=("with=registered", "model", "mode", "deadline_s")),
     "rollback": _Words("rollback", options=("mode",)),

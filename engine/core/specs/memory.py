@@ -43,6 +43,8 @@ class MemoryOptions(ValidatedRecord, kw_only=True):
 class InsightQuery(ValidatedRecord, kw_only=True):
     """A search of insights; all conditions hold together."""
 
+    whose = "search of insights"
+
     text: Annotated[str, Within(max_length=10_000)] = ""
     """Words; the results are ordered by how well they match. Empty orders by importance, then age."""
     any_of: Annotated[Sequence[Label], Within(max_length=100)] = ()

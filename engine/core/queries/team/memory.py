@@ -59,6 +59,16 @@ def newest_version(state: State, insight: Insight) -> Insight:
     return insight
 
 
+def versions_of(state: State, insight: Insight) -> list[Insight]:
+    """Return all versions of an insight that are not forgotten, the newest first."""
+    versions = {}
+    newer: Insight | None = newest_version(state, insight)
+    while newer is not None and newer.id not in versions:
+        versions[newer.id] = newer
+        newer = state.insights.get(newer.supersedes or "")
+    return [*versions.values()]
+
+
 def refusal_of(state: State, root: Supervisor, agent: Agent | None, new: NewInsight) -> str | None:
     """Return why an insight may not be written, as one line; None if it may.
 
