@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         NotRunning,
         PermanentFailure,
         RetryLater,
+        StateConflict,
         ToolRejected,
         UnknownOption,
         UnknownRun,
@@ -70,8 +71,8 @@ _LOADED_ON_FIRST_USE = {
     "engine.core.queries.work.explain": "Explanation",
     "engine.core.records.values": "Usage",
     "engine.errors": "AgentCrashed AlreadyStarted CommandRefusedError DelegationFailed EngineError HostStopped "
-    "NotEmpty NotInThisVersion NotRunning PermanentFailure RetryLater ToolRejected UnknownOption UnknownRun "
-    "UnknownRuntime Unusable",
+    "NotEmpty NotInThisVersion NotRunning PermanentFailure RetryLater StateConflict ToolRejected UnknownOption "
+    "UnknownRun UnknownRuntime Unusable",
     "engine.supervisor.metrics": "ActiveAgent SupervisorMetrics",
     "engine.supervisor.registry": "AgentInfo AgentRegistry SpecifiedAgent UnknownName create_agent_from_spec",
     "engine.supervisor.state_view": "DynamicSupervisorState",
@@ -96,9 +97,9 @@ __all__ = [
     "HostStopped", "Limits", "McpSpec", "ModelSpec", "NotEmpty", "NotInThisVersion", "NotRunning", "PermanentFailure",
     "Pool", "Preempt", "Price",
     "RealClock", "Restart", "Retry", "RetryLater", "RunCancelled", "RunFailed", "RunResult", "RunSkipped", "Skip",
-    "SpecifiedAgent", "StoreBusy", "StreamEvent", "SupervisorMetrics", "SupervisorOptions", "Task", "ToolError",
-    "ToolRejected", "ToolTimeout", "UnknownName",
-    "UnknownOption", "UnknownRun", "UnknownRuntime", "Unusable", "Usage", "VirtualClock", "WorkStatus",
+    "SpecifiedAgent", "StateConflict", "StoreBusy", "StreamEvent", "SupervisorMetrics", "SupervisorOptions", "Task",
+    "ToolError", "ToolRejected", "ToolTimeout", "UnknownName", "UnknownOption",
+    "UnknownRun", "UnknownRuntime", "Unusable", "Usage", "VirtualClock", "WorkStatus",
     "create_agent_from_spec", "idempotent", "tool",
 ]  # fmt: skip
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from engine.core.errors import did_you_mean
+from engine.core.queries.team.kept import describe_conflict
 from store.errors import format_message, format_path
 
 
@@ -220,6 +221,23 @@ class RetryLater(EngineError):
     def __init__(self, after_s: float, reason: str = "") -> None:
         super().__init__(reason or f"asks to wait {after_s:g} s")
         self.retry_after_s = float(after_s)
+
+
+class StateConflict(EngineError):
+    """Changes of `ctx.state` were not applied, because another attempt of the agent had changed the values since.
+
+    Raised by the step that should have carried them; `ctx.state` has the present values then, to be read and changed
+    again. An attempt whose last changes are refused fails with it, and its failure policies may retry it.
+
+    Attributes:
+        keys: The keys of the changes.
+    """
+
+    retryable = True
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        self.keys = list(keys)
+        super().__init__(describe_conflict(self.keys))
 
 
 class AgentCrashed(EngineError):

@@ -98,6 +98,10 @@ class StepFinished(AttemptSignal):
     """For a model: hashes of its prompt and tool schemas, each reported by a `PartTold` before."""
     reads: list[str] = field(default_factory=list)
     """Ids of the insights that it returned."""
+    state_changes: dict[str, list[JsonValue]] = field(default_factory=dict)
+    """Changes of the agent's own state since the last report: `[value]` sets a key, `[]` removes it."""
+    state_versions: dict[str, int] = field(default_factory=dict)
+    """The version of each of these values that the attempt has seen, 0 for none (`queries.team.kept.has_conflict`)."""
 
 
 @fact
@@ -256,6 +260,9 @@ class AttemptSucceeded(AttemptSignal):
     usage: Usage = field(default_factory=Usage)
     said: list[Said] = field(default_factory=list)
     """Messages of the model, for later runs of the conversation."""
+    state_changes: dict[str, list[JsonValue]] = field(default_factory=dict)
+    """As those of `StepFinished`."""
+    state_versions: dict[str, int] = field(default_factory=dict)
 
 
 @fact
@@ -278,6 +285,8 @@ class AttemptErred(AttemptSignal):
     """The delay before a retry that the exception asks for, in seconds."""
     crashed: bool = False
     """The agent itself failed: its process died, its code reported it, or its runtime became unusable."""
+    state_versions: dict[str, int] = field(default_factory=dict)
+    """It returned, but its changes of the agent's state were refused: the versions that it had seen."""
 
 
 @fact

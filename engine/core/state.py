@@ -13,6 +13,7 @@ from msgspec import field
 
 from engine.core.entities.engine import *
 from engine.core.entities.figures import *
+from engine.core.entities.kept import *
 from engine.core.entities.memory import *
 from engine.core.entities.recipes import *
 from engine.core.entities.team import *

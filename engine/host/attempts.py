@@ -237,7 +237,12 @@ def _returned_outcome(work: Work, output: JsonValue) -> AttemptEnd:
             **of_attempt(effect), partial=output, duration_ms=duration_ms, usage=usage, stuck=work.stuck
         )
     return AttemptSucceeded(
-        **of_attempt(effect), output=output, duration_ms=duration_ms, usage=usage, said=list(work.memory.utterances)
+        **of_attempt(effect),
+        output=output,
+        duration_ms=duration_ms,
+        usage=usage,
+        said=list(work.memory.utterances),
+        **work.changes.take(),
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.core import events
 from engine.core.records.records import JsonValue
-from engine.core.records.values import INLINE_CHARS, StoredValue, TextRef
+from engine.core.records.values import INLINE_CHARS, StoredValue, TextRef, unescape_path
 
 CACHE_BYTES = 8 * 1024 * 1024
 """Default size of the cache: for outputs passed between agents, not for a day's history."""
@@ -56,7 +56,7 @@ class Texts:
             return
         value = getattr(event, name)
         # A short text is in the state itself, so nothing refers to the event.
-        if isinstance(value, str) and len(value) <= INLINE_CHARS:
+        if isinstance(value, str) and len(value) <= INLINE_CHARS and not getattr(event, "state_changes", None):
             return
         self._remember(seq, event, size_bytes)
 
@@ -98,7 +98,7 @@ def walk(record: object, path: str) -> Any:
         if isinstance(record, list):
             record = record[int(name)]
         elif isinstance(record, dict):
-            record = record[name]
+            record = record[unescape_path(name)]
         else:
             record = getattr(record, name)
     return record

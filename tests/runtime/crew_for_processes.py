@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 from engine.runtimes.functions.child import report_progress
 
@@ -55,10 +56,6 @@ def odd(text: str) -> str:
     raise Odd
 
 
-def of_two(task: object, ctx: object) -> str:
-    return "never"
-
-
 async def waits(text: str) -> str:
     return "never"
 
@@ -94,5 +91,15 @@ async def not_plain(text: str) -> str:
     return text
 
 
-def two(task: object, ctx: object) -> str:
-    return "no"
+def counts(text: str, ctx: Any) -> object:
+    if text == "step":
+        ctx.step("no", text)
+    if text == "drop":
+        ctx.state.clear()
+    else:
+        ctx.state[text] = {"n": ctx.state.get(text, {"n": 0})["n"] + 1}
+    return dict(ctx.state)
+
+
+def of_three(text: str, ctx: Any, more: object) -> str:
+    return "never"

@@ -183,7 +183,7 @@ async def test_progress_of_a_process_is_shown(engine: Engines, tmp_path: Path) -
         assert list(running.store.live.texts().values()) == ['{"done": 1, "total": 4, "note": "a quarter"}']
 
 
-@pytest.mark.parametrize(("name", "said"), [("not_plain", "plain def"), ("two", "its function must take (text)")])
+@pytest.mark.parametrize(("name", "said"), [("not_plain", "plain def"), ("of_three", "its function must take (text)")])
 async def test_a_function_that_does_not_fit_a_process_puts_its_agent_in_error(
     engine: Engines, name: str, said: str
 ) -> None:
@@ -274,8 +274,8 @@ def _children() -> set[str]:
     ("name", "says"),
     [
         (
-            "of_two",
-            "its function must take (text), not (task: object, ctx: object) -> str; there is no ctx in a process",
+            "of_three",
+            "its function must take (text) or (text, ctx), not (text: str, ctx: Any, more: object) -> str",
         ),
         ("waits", "a function in a process is a plain def that returns its output"),
     ],

@@ -6,7 +6,7 @@ outcomes, the team file, trust) and every derived index is at its default, and t
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from engine.core.queries.team.code import references_in_options, references_of, 
 from engine.core.records.records import JsonValue, copy_with
 from engine.core.records.values import TextRef
 from engine.core.specs.spec import BOUND
-from engine.core.state import State
+from engine.core.state import KeptValue, State, TaskChanges
 
 LOCAL_FIELDS = (
     "seq",
@@ -95,6 +95,9 @@ def text_places(state: State) -> Iterator[tuple[Any, str, TextRef]]:
             yield from _places_in(utterance, "content")
         if task.steps:
             yield from ((task.steps, key, value) for key, value in task.steps.items() if type(value) is TextRef)
+    own = [task.changes for task in state.tasks.values() if task.changes is not None]
+    for value in unique_values([agent.kept for agent in state.agents.values()], own):
+        yield from _places_in(value, "value")
     for supervisor in state.supervisors.values():
         for conversation in supervisor.conversations.values():
             for exchange in conversation.exchanges.values():
@@ -105,6 +108,16 @@ def text_places(state: State) -> Iterator[tuple[Any, str, TextRef]]:
         yield from _places_in(insight, "text")
     for summary in state.finished:
         yield from _places_in(summary, "request", "output")
+
+
+def unique_values(views: Iterable[Mapping[str, KeptValue]], changes: Iterable[TaskChanges]) -> list[KeptValue]:
+    """Return the kept values in views of agents and in the changes of tasks, which share them."""
+    values: dict[int, KeptValue] = {}
+    for view in views:
+        values.update((id(value), value) for value in view.values())
+    for own in changes:
+        values.update((id(value), value) for value in own.kept_values)
+    return [*values.values()]
 
 
 def _places_in(entity: Any, *names: str) -> Iterator[tuple[Any, str, TextRef]]:

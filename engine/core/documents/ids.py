@@ -11,7 +11,7 @@ from msgspec.structs import force_setattr
 from engine.core.discovery.match import TEAM
 from engine.core.documents.table import EntityTable
 from engine.core.records.records import copy_with, fact
-from engine.core.state import OTHER, Call, Conversation, Discovery, Evidence, Origin, State
+from engine.core.state import OTHER, Call, Conversation, Discovery, Evidence, KeptValue, Origin, State, TaskChanges
 
 NewId: TypeAlias = Callable[[str], str]
 _NUMBER = "[1-9][0-9]{0,14}"
@@ -119,6 +119,26 @@ def _exchanges(values: Iterable[dict[str, Conversation]]) -> Iterator[Any]:
     )
 
 
+def _map_kept(values: dict[str, KeptValue], new_id: NewId) -> dict[str, KeptValue]:
+    for value in values.values():
+        value.recipes[:] = map(new_id, value.recipes)
+    return values
+
+
+def _map_changes(changes: TaskChanges, new_id: NewId) -> TaskChanges:
+    for value in changes.kept_values:
+        value.recipes[:] = map(new_id, value.recipes)
+    return changes
+
+
+def _ids_in_kept(values: Iterable[dict[str, KeptValue]]) -> Iterator[str]:
+    return (recipe_id for view in values for value in view.values() for recipe_id in value.recipes)
+
+
+def _ids_in_changes(values: Iterable[TaskChanges | None]) -> Iterator[str]:
+    return (recipe_id for own in filter(None, values) for value in own.kept_values for recipe_id in value.recipes)
+
+
 def _map_discoveries(discoveries: list[Discovery], new_id: NewId) -> list[Discovery]:
     return [
         copy_with(
@@ -199,6 +219,7 @@ FIELDS: dict[str, dict[str, Ids]] = {
             may_be_missing=True,
         ),
         "recipe_id": Ids(letters="k", may_be_missing=True),
+        "kept": Ids(letters="k", map_ids=_map_kept, ids_in=_ids_in_kept, may_be_missing=True),
         "last_tasks": Ids(
             letters="t",
             map_ids=lambda ended, new_id: [copy_with(task, task_id=new_id(task.task_id)) for task in ended],
@@ -244,6 +265,7 @@ FIELDS: dict[str, dict[str, Ids]] = {
                 child_id for calls in filter(None, values) for call in calls.values() for child_id in call.children
             ),
         ),
+        "changes": Ids(letters="k", map_ids=_map_changes, ids_in=_ids_in_changes, may_be_missing=True),
         "asks": Ids(letters="e", map_ids=_map_values, ids_in=_all_values),
         "steers": Ids(letters="n", map_ids=_map_keys, ids_in=_flatten, may_be_missing=True),
         "called": Ids(letters="sa", map_ids=_map_values, ids_in=_all_values, may_be_missing=True),

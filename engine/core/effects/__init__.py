@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import field
 
+from engine.core.entities.kept import KeptValue, TaskChanges
 from engine.core.entities.memory import Exchange
 from engine.core.records.records import fact, shared_fields
 from engine.core.records.values import StoredValue
@@ -64,6 +65,10 @@ class StartAttempt(AttemptEffect):
     """Outputs of the tasks before it in its graph, in order."""
     steps: dict[str, StoredValue]
     """Steps that earlier attempts finished."""
+    agent_state: dict[str, KeptValue] = field(default_factory=dict)
+    """The state of its agent."""
+    changes: TaskChanges | None = None
+    """How these steps have changed it."""
     conversation: list[Exchange] = field(default_factory=list)
     """Earlier exchanges of its conversation, oldest first."""
     labels: dict[str, str] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from engine.core.queries.team.tree import inherited_option
 from engine.core.queries.work.conversation import visible_exchanges
 from engine.core.queries.work.pauses import attempts_under, pause_of
 from engine.core.queries.work.retries import lets_pass
+from engine.core.records.records import copy_with
 from engine.core.specs.check import Takes
 from engine.core.specs.spec import spec_hash
 from engine.core.state import (
@@ -26,6 +27,7 @@ from engine.core.state import (
     Supervisor,
     SwapMode,
     Task,
+    TaskChanges,
     TaskStatus,
     timer_id,
 )
@@ -69,12 +71,18 @@ def _start(state: State, task: Task, agent: Agent, attempt: int, generation: int
         takes=_takes_for_agent(source_of(state, task).takes),
         inputs=all_inputs_of(state, task),
         steps=dict(task.steps),
+        agent_state=dict(agent.kept),
+        changes=task.changes and _copy_changes(task.changes),
         conversation=visible_exchanges(state, task),
         labels=state.runs[task.run_id].labels,
         # The spec itself: a swap in the same batch may drop it from the state before the attempt starts.
         blueprint=spec,
         lacks=lacks,
     )
+
+
+def _copy_changes(own: TaskChanges) -> TaskChanges:
+    return copy_with(own, steps=dict(own.steps), views=dict(own.views), conflicts=dict(own.conflicts))
 
 
 def _attempt_migrated(state: State, event: events.AttemptMigrated) -> list[Effect]:

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 from msgspec import field
 
 from engine.core.discovery.match import Match
+from engine.core.entities.kept import KeptValue
 from engine.core.entities.memory import Conversation, EndedTask, TrackRecord
 from engine.core.records.records import entity, fact, shared_fields
 from engine.core.records.spans import TimeKind
@@ -287,6 +288,8 @@ class Agent:
     last_error: str | None = None
     insights: list[str] = field(default_factory=list)
     """Its private insights, oldest first."""
+    kept: dict[str, KeptValue] = field(default_factory=dict)
+    """Its own state (`ctx.state`), by key."""
     track_record: dict[str, TrackRecord] = field(default_factory=dict)
     """Outcomes of its attempts by category of the request; "" for none, and for categories beyond the limit."""
     last_tasks: list[EndedTask] = field(default_factory=list)

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import field
 
+from engine.core.entities.kept import KeptValue, TaskChanges
 from engine.core.records.records import JsonValue, entity, fact, shared_fields
 from engine.core.records.shared import EMPTY
 from engine.core.records.spans import TimeKind
@@ -110,6 +111,10 @@ class Attempt:
     """The time of that event."""
     spent: Usage | None = None
     """Tokens and money reported so far; None while there are none."""
+    agent_state: Mapping[str, KeptValue] = EMPTY
+    """The state of its agent as its code began with it."""
+    has_carried: bool = False
+    """One of its steps has carried changes of that."""
     stopping: StopReason | None = None
     """Why it was asked to stop, which determines what happens to its task; None if it was not."""
 
@@ -221,6 +226,8 @@ class Task:
     """The last agent that worked on it."""
     steps: Mapping[str, StoredValue] = EMPTY
     """Outputs of finished steps by key."""
+    changes: TaskChanges | None = None
+    """How these steps have changed the state of the agent; None while they have not."""
     calling: Mapping[str, str] = EMPTY
     """Started calls of tools that are not idempotent, without a recorded end: tool names by step key."""
     asks: Mapping[str, str] = EMPTY

@@ -71,6 +71,10 @@ class StepRecorded(AttemptEvent):
     """For a model: hashes of its system prompt and tool schemas (`PartRecorded`)."""
     reads: list[str] = field(default_factory=list)
     """Ids of the insights that it returned."""
+    state_changes: dict[str, list[JsonValue]] = field(default_factory=dict)
+    """Changes of the agent's own state since the last event with any: `[value]` sets a key, `[]` removes it."""
+    state_versions: dict[str, int] = field(default_factory=dict)
+    """The versions of these values that the attempt had seen. Without `state_changes`: its changes were refused."""
 
 
 @fact
@@ -127,6 +131,9 @@ class AttemptDone(AttemptEvent):
     usage: Usage = field(default_factory=Usage)
     said: list[Said] = field(default_factory=list)
     """Messages after the request; only of model attempts whose run belongs to a conversation."""
+    state_changes: dict[str, list[JsonValue]] = field(default_factory=dict)
+    """As those of `StepRecorded`."""
+    state_versions: dict[str, int] = field(default_factory=dict)
 
 
 @fact
@@ -148,6 +155,8 @@ class AttemptFailed(AttemptEvent):
     """The delay before a retry that the exception asks for, in seconds."""
     crashed: bool = False
     """The agent itself broke down, so that it is restarted."""
+    state_versions: dict[str, int] = field(default_factory=dict)
+    """It returned, but its changes of the agent's state were refused: the versions that it had seen."""
 
 
 @fact

@@ -14,6 +14,7 @@ from engine.core.fold.accounting import (
 from engine.core.fold.completion import end, note_first_attempt
 from engine.core.fold.conversation import utterances
 from engine.core.fold.failing import begin_probe, count_failure, give_up_probe
+from engine.core.fold.kept import keep_values, keep_values_of_step, note_conflict
 from engine.core.fold.memory import note_reads
 from engine.core.fold.queues import enqueue
 from engine.core.fold.swapping import record_progress, restart_task
@@ -24,7 +25,7 @@ from engine.core.queries.team.tree import why_cancelled
 from engine.core.queries.work.answered import model_of
 from engine.core.queries.work.queues import back_queue
 from engine.core.records.keys import kind_of_step
-from engine.core.records.shared import drop, put
+from engine.core.records.shared import EMPTY, drop, put
 from engine.core.records.values import stored_value
 from engine.core.state import MAX_DURATIONS, MAX_STEP_NAMES, Agent, Attempt, State, Task, TaskStatus
 
@@ -52,6 +53,9 @@ def _attempt_started(state: State, event: events.AttemptStarted) -> None:
         # Built-in work (no agent) is overhead of its group, costs nothing and holds no slot.
         note_first_attempt(state, task)
         agent = state.agents[agent_id]
+        if task.agent_id != agent.id:
+            task.changes = None  # they are in the state of the other agent
+        attempt.agent_state = dict(agent.kept) or EMPTY
         task.agent_id = agent.id
         count_begun(state, task, run, agent, at_ms)
         attempt.in_process = slots.works_in_processes(state, agent)
@@ -120,6 +124,7 @@ def _attempt_migrated(state: State, event: events.AttemptMigrated) -> None:
     attempt = task.attempt
     assert attempt is not None
     attempt.generation = agent.running[task.id] = event.generation
+    attempt.agent_state, attempt.has_carried = dict(agent.kept) or EMPTY, False
     # May exceed the limit on processes for a while: a migrating attempt keeps its slot and never waits for a process.
     attempt.in_process = slots.works_in_processes(state, agent)
     slots.mark_changed(state, task)
@@ -153,6 +158,8 @@ def _step_recorded(state: State, event: events.StepRecorded) -> None:
             count_model_call(state, model, event.duration_ms)
         charge(state, task, agent, event.usage, model=model)
     charge_attempt(task, event.usage)
+    if event.state_versions and agent is not None:
+        keep_values_of_step(state, task, agent, event)
     count_step(state, task, event.what, event.duration_ms, number=len(task.steps))
     if event.agent_id is not None and task.attempt is not None:
         agent = state.agents[event.agent_id]
@@ -263,6 +270,8 @@ def _attempt_done(state: State, event: events.AttemptDone) -> None:
             del agent.at_work_ms[0]
     else:
         charge(state, task, agent, event.usage)
+    if event.state_changes and agent is not None:
+        keep_values(state, agent, event.state_changes)
     if duration_ms > run.longest_ms:
         run.longest_ms = duration_ms
     task.output = stored_value(event.output, state.seq, "output")
@@ -285,6 +294,8 @@ def _attempt_failed(state: State, event: events.AttemptFailed) -> None:
         agent.last_error = event.error
     else:
         charge(state, task, agent, event.usage)
+    if task.changes is not None:
+        note_conflict(task, event)
     task.status = _WAITING
     task.error = event.error
     if event.agent_id is not None and event.agent_id not in task.failed_on:

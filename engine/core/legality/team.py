@@ -10,7 +10,19 @@ from engine.core.queries.team.tree import MAX_DEPTH, parent_id_of
 from engine.core.queries.work.queues import is_shared
 from engine.core.records.values import NO_USAGE
 from engine.core.scheduler import Schedule
-from engine.core.state import MAX_CATEGORIES, MAX_INSIGHTS, MAX_READERS, PRIVATE, Agent, State, Supervisor, TaskStatus
+from engine.core.state import (
+    MAX_CATEGORIES,
+    MAX_INSIGHTS,
+    MAX_KEPT_BYTES,
+    MAX_KEPT_KEY_CHARS,
+    MAX_KEPT_KEYS,
+    MAX_READERS,
+    PRIVATE,
+    Agent,
+    State,
+    Supervisor,
+    TaskStatus,
+)
 from engine.core.strategies import STRATEGIES, check_settings
 from engine.core.validation.bounds import MAX_LABEL_CHARS, MAX_POOL, MAX_TAGS, NAME, SEGMENT_PATTERN
 
@@ -192,6 +204,16 @@ def insights_have_one_newest_version(state: State) -> Iterator[str]:
             yield f"{insight.id} is no newer version of {older.id}"
         if len(insight.readers) > MAX_READERS or len(set(insight.readers)) != len(insight.readers):
             yield f"{insight.id} has more readers than are kept"
+
+
+def agents_keep_no_more_than_they_may(state: State) -> Iterator[str]:
+    """The state of an agent is within its limits."""
+    for agent in state.agents.values():
+        sizes = [value.size_bytes for value in agent.kept.values()]
+        if len(sizes) > MAX_KEPT_KEYS or sum(sizes) > MAX_KEPT_BYTES or min(sizes, default=1) < 1:
+            yield f"{agent.id} keeps {len(sizes)} values of {sum(sizes)} bytes"
+        if not all(1 <= len(key) <= MAX_KEPT_KEY_CHARS for key in agent.kept):
+            yield f"{agent.id} keeps a value under a key that is too long"
 
 
 def track_records_add_up(state: State) -> Iterator[str]:

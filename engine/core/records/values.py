@@ -35,7 +35,17 @@ def stored_value(value: JsonValue, seq: int, *path: str | int) -> StoredValue:
             return value
     elif value is None or isinstance(value, bool | float) or (isinstance(value, int) and -(2**53) < value < 2**53):
         return value
-    return TextRef(seq=seq, path=".".join(map(str, path)))
+    return TextRef(seq=seq, path=".".join(escape_path(str(name)) for name in path))
+
+
+def escape_path(name: str) -> str:
+    """Return a name as a part of a path, whose parts are joined by dots."""
+    return name.replace("%", "%25").replace(".", "%2E") if "." in name or "%" in name else name
+
+
+def unescape_path(part: str) -> str:
+    """Return the name in a part of a path."""
+    return part.replace("%2E", ".").replace("%25", "%") if "%" in part else part
 
 
 def as_text(value: JsonValue) -> str:

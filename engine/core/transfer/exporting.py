@@ -11,7 +11,7 @@ import msgspec
 
 from engine.core.commands import Cancel, Order
 from engine.core.decisions.decision_context import DecisionContext
-from engine.core.documents.document import reset_derived, text_places
+from engine.core.documents.document import reset_derived, text_places, unique_values
 from engine.core.errors import Refused
 from engine.core.events import AttemptLost, Event, RunPaused
 from engine.core.fold import fold
@@ -25,7 +25,7 @@ from engine.core.records.records import JsonValue, copy_with
 from engine.core.records.shared import drop
 from engine.core.records.values import TextRef
 from engine.core.signals import EngineBegan
-from engine.core.state import PRIVATE, Run, RunSummary, State, Task, TaskStatus
+from engine.core.state import FOREIGN_VERSION, PRIVATE, Run, RunSummary, State, Task, TaskChanges, TaskStatus
 from engine.core.step import step
 
 NOT_INHERITED = frozenset(
@@ -110,6 +110,7 @@ def _tidy(state: State, paused: set[str]) -> None:
         # Built-in work starts over after an import, so its count of attempts means nothing there.
         if task.kind in ("join", "check") and task.ended_ms is None:
             task.attempts, task.started_ms = 0, None
+    _renumber_versions(state)
     for timer in list(state.timers.values()):
         timer.due_ms = max(0, timer.due_ms - state.at_ms)
         if timer.kind in ("pool", "grant"):  # idle time starts again at the import; grants stay here
@@ -120,6 +121,25 @@ def _tidy(state: State, paused: set[str]) -> None:
     for summary in state.finished:
         summary.seq = 0
     reset_derived(state)
+
+
+def _renumber_versions(state: State) -> None:
+    """Renumber the versions of kept values in their order: those of this journal could come up in another."""
+    changes_of: dict[str, list[TaskChanges]] = {}
+    for task in state.tasks.values():
+        if task.changes is not None:
+            changes_of.setdefault(task.agent_id or "", []).append(task.changes)
+    for agent_id in {**state.agents, **changes_of}:
+        own = changes_of.get(agent_id, [])
+        agent = state.agents.get(agent_id)
+        values = unique_values([] if agent is None else [agent.kept], own)
+        lists = [versions for changes in own for versions in changes.versions.values()]
+        used = {value.version for value in values}.union(*lists) - {0}
+        numbers = {0: 0} | {version: FOREIGN_VERSION + place for place, version in enumerate(sorted(used))}
+        for value in values:
+            value.version = numbers[value.version]
+        for versions in lists:
+            versions[:] = [numbers[version] for version in versions]
 
 
 def reduce_to_subtree(part: State, supervisor_id: str) -> None:

@@ -26,6 +26,7 @@ from engine.runtimes.attempts.model_calls import ModelCalls
 from engine.runtimes.attempts.questions import AttemptQuestions
 from engine.runtimes.attempts.remembering import AttemptMemory
 from engine.runtimes.attempts.services import of_attempt
+from engine.runtimes.attempts.state_changes import StateChanges
 from engine.runtimes.attempts.steering import AttemptSteering
 from engine.runtimes.functions.task import Task, TaskInput, with_earlier_results
 from engine.runtimes.values import copy_json, json_value, one_line, shown_input
@@ -60,6 +61,7 @@ class Work:
         self.questions = AttemptQuestions(attempt, self.slot)
         self.steering = AttemptSteering(attempt)
         self.memory = AttemptMemory(attempt)
+        self.changes = StateChanges(attempt)
         self.delegations = AttemptDelegations(attempt, self.slot)
         self.limits = AttemptLimits(attempt, self.slot, spec)
         self._services = attempt.services
@@ -237,4 +239,5 @@ class Work:
     def close(self) -> None:
         """Close the attempt, and end its time limit."""
         self.attempt.close()
+        self.changes.close()
         self.limits.end()

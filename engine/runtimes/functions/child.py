@@ -58,7 +58,7 @@ def import_function(reference: str, folder: str, sources: dict[str, Any], path: 
     """
     sys.path += [entry for entry in path if entry not in sys.path]
     module, _, qualname = reference.partition(":")
-    isolated = _load_isolated()
+    isolated = _load_sibling("isolated")
     modules = {name: isolated.Source(*source) for name, source in sources.items()}
     target: Any = isolated.load(module, folder, modules) if module in modules else importlib.import_module(module)
     place = getattr(target, "__file__", None) or f"the module {module!r}"
@@ -80,11 +80,22 @@ class InvalidFunction(Exception):
     """A function cannot be called as an agent."""
 
 
-def _load_isolated() -> Any:
-    """Load `isolated.py` by its path: importing its package would load the engine into every child."""
-    name = "engine.runtimes.functions.isolated"
+class ProcessContext:
+    """The `ctx` of a function in a child process: `state` alone."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.state = _load_sibling("agent_state").AgentState(values)
+
+    def __getattr__(self, name: str) -> Any:
+        """Explain that a process has no other parts of `ctx`."""
+        raise AttributeError(f"in a process ctx has no {name!r}, only state; use run_in='thread' for the rest")
+
+
+def _load_sibling(stem: str) -> Any:
+    """Load a file beside this one by its path: importing its package would load the engine into every child."""
+    name = f"engine.runtimes.functions.{stem}"
     if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, pathlib.Path(__file__).with_name("isolated.py"))
+        spec = importlib.util.spec_from_file_location(name, pathlib.Path(__file__).with_name(f"{stem}.py"))
         assert spec is not None
         assert spec.loader is not None
         sys.modules[name] = importlib.util.module_from_spec(spec)
@@ -92,18 +103,19 @@ def _load_isolated() -> Any:
     return sys.modules[name]
 
 
-def check_callable(target: Callable[..., Any]) -> None:
-    """Raise InvalidFunction unless `target` is a plain function of one text."""
+def takes_context(target: Callable[..., Any]) -> bool:
+    """Return whether a function takes a `ctx` besides the text; raises InvalidFunction unless it is a plain `def`."""
     if inspect.iscoroutinefunction(target) or inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
         raise InvalidFunction("a function in a process is a plain def that returns its output")
     try:
         signature = inspect.signature(target)
     except (TypeError, ValueError):
-        return  # written in C, without a signature
-    try:
-        signature.bind("text")
-    except TypeError:
-        raise InvalidFunction(f"its function must take (text), not {signature}; there is no ctx in a process") from None
+        return False  # written in C, without a signature
+    for takes in (False, True):
+        with contextlib.suppress(TypeError):
+            signature.bind(*("text", "ctx")[: 1 + takes])
+            return takes
+    raise InvalidFunction(f"its function must take (text) or (text, ctx), not {signature}")
 
 
 def traits_of(error: BaseException) -> dict[str, Any]:
@@ -188,10 +200,13 @@ class _Channel:
 def _answer(request: dict[str, Any]) -> str:
     try:
         target = import_function(request["reference"], request["folder"], request["sources"], request["path"])
+        if "state" in request:
+            ctx = ProcessContext(request["state"])
+            output = target(request["value"], ctx)
+            return json.dumps({"output": output, "state": ctx.state.take_changes()}, allow_nan=False)
         if "value" in request:
             return json.dumps({"output": target(request["value"])}, allow_nan=False)
-        check_callable(target)
-        return json.dumps({"output": None})
+        return json.dumps({"output": takes_context(target)})
     except BaseException as error:  # user code: SystemExit and KeyboardInterrupt fail the attempt, not the process
         text = error_text(error)
         if isinstance(error, ModuleNotFoundError):

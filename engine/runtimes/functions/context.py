@@ -5,7 +5,7 @@ after a crash therefore gets the same answers without repeating work. See docs/r
 """
 
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, MutableMapping
 from functools import partial, wraps
 from itertools import islice
 from pathlib import Path
@@ -18,14 +18,14 @@ from anyio.lowlevel import EventLoopToken
 from engine.core.discovery.recall import Recalled
 from engine.core.entities.recipes import KEY
 from engine.core.events.attempt import StepKind
-from engine.core.records.records import Json, JsonValue
+from engine.core.records.records import Json, JsonValue, copy_with
 from engine.core.validation.bounds import MAX_DURATION_S
 from engine.errors import AttemptOver, BlocksLoop, DelegationFailed, EngineError, WrongLoop
 from engine.runtimes.attempts.delegations import DelegationResult
 from engine.runtimes.attempts.making import call_agent, create_agent, find_made, tasks_of
 from engine.runtimes.attempts.questions import checked_question
 from engine.runtimes.attempts.work import Work
-from engine.runtimes.functions.created import CreatedAgent, without_agents
+from engine.runtimes.functions.created import CreatedAgent, with_agents, without_agents
 from engine.runtimes.functions.task import Task
 from engine.runtimes.toolbox.calling import ToolError, call_user_code
 from engine.runtimes.toolbox.functions import FunctionTool
@@ -84,6 +84,21 @@ class Context:
             attempt.saw_stopping = True
         return attempt.stopping
 
+    @property
+    def state(self) -> MutableMapping[str, Any]:
+        """The state that the agent keeps for itself: a mapping of texts to JSON values.
+
+        At most 64 keys, texts of up to 64 characters, and 64 KiB in all. Values are copied in and out: to change one,
+        assign it anew. A change is in the journal with the next step that ends, or with the end of the attempt;
+        an attempt that fails or is stopped before that loses it. If another attempt of the agent has changed the value
+        since this one saw it, that step raises StateConflict, or the attempt fails with it.
+
+        A repeated attempt sees what its task has changed as it was before, until it has repeated the steps that carried
+        the changes; those are not applied again.
+        """
+        work = self._work
+        return work.changes.open(encode_kept, partial(decode_kept, work=work, call_agent=self._call_agent))
+
     async def step(self, name: str, function: Callable[..., Any], *args: Json) -> Any:
         """Run a step once: its output is journaled, and returned from there when the task runs again.
 
@@ -97,6 +112,7 @@ class Context:
 
         Raises:
             NotJson: If the input or the output is not JSON.
+        StateConflict: If the step is recorded, but changes of `ctx.state` before its end are not applied.
         """
         name = _text("step", "name", name)
         return await self._run_step(name, lambda _: self._call_in_time(name, partial(function, *args)), list(args))
@@ -353,13 +369,27 @@ class Context:
         step_input = json_value(value)
         key = work.attempt.key(name, step_input)
         if work.attempt.is_recorded(key):
+            await work.changes.repeat(key)
             return await work.attempt.recorded_output(key)
         async with work.slot.step(kind, name):
             began_ms = work.attempt.now_ms()
             output = await call(key)
             step = work.finished_step(kind, name, key, output, step_input=step_input, began_ms=began_ms)
-            await work.attempt.record(step)
+            changes = work.changes.take()
+            await work.attempt.record(copy_with(step, **changes) if changes else step)
+            if changes:
+                await work.changes.settle(key, changes["state_changes"])
             return copy_json(output)
+
+
+def encode_kept(value: object) -> JsonValue:
+    """Return a value that the code puts into `ctx.state` as JSON."""
+    return json_value(without_agents(value))
+
+
+def decode_kept(value: JsonValue, work: Work, call_agent: Callable[[str, Any, str | None], Any]) -> Any:
+    """Return a copy of a value of `ctx.state` as the code reads it, with the agents that it names."""
+    return with_agents(copy_json(value), work.attempt.state, call_agent)
 
 
 P = ParamSpec("P")
@@ -414,6 +444,12 @@ class BlockingContext:
     def cancelled(self) -> bool:
         """True once the attempt is asked to stop."""
         return self._context.cancelled
+
+    @property
+    def state(self) -> MutableMapping[str, Any]:
+        """The state that the agent keeps for itself."""
+        work = self._context._attempt
+        return work.changes.open(encode_kept, partial(decode_kept, work=work, call_agent=self._call_agent))
 
     def create_agent(self, name: str, primer: str, **arguments: Any) -> CreatedAgent:
         """Make an agent, as `Context.create_agent`; calling it blocks this thread."""

@@ -19,7 +19,7 @@ from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.functions.child import InvalidFunction, MissingFunction, reporter
-from engine.runtimes.functions.context import BlockingContext, Context
+from engine.runtimes.functions.context import BlockingContext, Context, encode_kept
 from engine.runtimes.functions.kinds import WITHOUT_CONTEXT
 from engine.runtimes.toolbox.calling import is_async
 from engine.runtimes.toolbox.functions import FunctionTool
@@ -76,6 +76,7 @@ class FunctionRuntime:
         reporter.set(work.live.progress)
         if self._takes_context:
             await work.steering.load_steers()
+            await work.changes.load()
             context = Context(work, await work.task(), self._tools, self._kit)
             args: Any = context.task, BlockingContext(context, current_token()) if self._in_thread else context
         else:
@@ -90,7 +91,7 @@ class FunctionRuntime:
 
 
 class FunctionProcessRuntime:
-    """Run a function in a child process; it receives the value only."""
+    """Run a function in a child process; it receives the value, and a `ctx` with the agent's state if it takes one."""
 
     def __init__(self, spec: AgentSpec, code: Code, reference: str) -> None:
         self._spec = spec
@@ -98,6 +99,7 @@ class FunctionProcessRuntime:
         self._code = code
         self._reference = reference
         self._origin = Origin(reference, None)
+        self._takes_context = False
         if is_bound(reference):
             raise Unusable(
                 f"agent {spec.name!r}: run_in='process' needs a function that can be imported,"
@@ -108,7 +110,7 @@ class FunctionProcessRuntime:
         """Check in a child process that the function exists; the engine itself never imports it."""
         origin = await self._code.locate(self._reference)
         try:
-            await self._code.processes.check(origin)
+            self._takes_context = await self._code.processes.check(origin)
         except CallFailed as failure:
             if failure.error_type == InvalidFunction.__name__:
                 raise Unusable(f"agent {self._name!r}: {failure}") from failure
@@ -121,13 +123,17 @@ class FunctionProcessRuntime:
 
     async def execute(self, work: Work) -> JsonValue:
         """Call the function in a process."""
-        code, live = self._code, work.live
+        code, live, state = self._code, work.live, None
+        if self._takes_context:
+            await work.changes.load()
+            state = work.changes.open(encode_kept, encode_kept)
         try:
             output = await code.processes.call(
                 self._origin,
                 await work.value(),
                 report=lambda done, total, note: live.progress(done, total, clean(note)),
                 attend=lambda child: show_footprint(work.attempt, child, code.threads),
+                state=state,
             )
         finally:
             live.show("process", "")

@@ -12,6 +12,7 @@ import anyio
 from engine.children.child import Child, start_child
 from engine.core.records.records import JsonValue
 from engine.errors import CallFailed, ProcessDied
+from engine.runtimes.functions.agent_state import AgentState
 from engine.trusted_code.references import Origin
 
 PROGRAM = Path(__file__).with_name("child.py")
@@ -39,8 +40,8 @@ class Processes:
         self._idle: list[_Worker] = []
         self._all: set[_Worker] = set()
 
-    async def check(self, origin: Origin) -> None:
-        """Check that a reference is a function that can be called with one text.
+    async def check(self, origin: Origin) -> bool:
+        """Check that a reference is a function of a text, and return whether it takes a `ctx` too.
 
         Raises:
             CallFailed: If it is not.
@@ -49,15 +50,22 @@ class Processes:
         async with self._checks:
             for checks_left in reversed(range(CHECK_TRIES)):
                 try:
-                    await self._ask(_request(origin), _ignore, _leave_alone)
+                    answer = await self._ask(_request(origin), _ignore, _leave_alone)
                 except ProcessDied as death:
                     if not (death.killed and checks_left):
                         raise
                 else:
-                    return
+                    return bool(answer["output"])
+        raise AssertionError("the last try returns or raises")
 
     async def call(
-        self, origin: Origin, value: JsonValue, *, report: Report, attend: Attend = _leave_alone
+        self,
+        origin: Origin,
+        value: JsonValue,
+        *,
+        report: Report,
+        attend: Attend = _leave_alone,
+        state: AgentState | None = None,
     ) -> JsonValue:
         """Call the function and return its result; a cancelled call kills its process.
 
@@ -66,19 +74,27 @@ class Processes:
             value: The one argument.
             report: Called with its progress.
             attend: Runs beside the call, with its process, until the call ends.
+            state: The agent's state, which the function gets as `ctx.state`; its changes are made in it.
 
         Raises:
             CallFailed: If it raised.
             ProcessDied: If the process ended without an answer.
         """
-        return await self._ask({**_request(origin), "value": value}, report, attend)
+        request = {**_request(origin), "value": value}
+        if state is not None:
+            request["state"] = dict(state.values_by_key)
+        answer = await self._ask(request, report, attend)
+        if state is not None:
+            state.apply(answer["state"])
+        output: JsonValue = answer["output"]
+        return output
 
     async def close(self) -> None:
         """Kill every child."""
         for worker in list(self._all):
             await self._end(worker)
 
-    async def _ask(self, request: dict[str, JsonValue], report: Report, attend: Attend) -> JsonValue:
+    async def _ask(self, request: dict[str, JsonValue], report: Report, attend: Attend) -> dict[str, Any]:
         line = json.dumps(request).encode() + b"\n"
         worker = await self._worker()
         try:
@@ -94,8 +110,7 @@ class Processes:
         self._idle.append(worker)
         if "error" in answer:
             raise CallFailed(answer["type"], answer["error"], answer.get("traits"))
-        output: JsonValue = answer["output"]
-        return output
+        return answer
 
     async def _worker(self) -> "_Worker":
         while self._idle:

@@ -31,6 +31,7 @@ from engine.core.events import (
     ThreadReturned,
 )
 from engine.core.policies.failure_chains import chain_of_agent
+from engine.core.queries.team.kept import describe_conflict, has_conflict
 from engine.core.queries.team.tree import cause_of, is_cancelled, lineage_of, tasks_to_end
 from engine.core.queries.work.placement import TaskPlace, place_for
 from engine.core.records.records import JsonValue, copy_with
@@ -76,6 +77,9 @@ def step_finished(state: State, signal: signals.StepFinished, ctx: DecisionConte
     attempt = find_attempt(state, signal)
     if attempt is None or signal.key in state.tasks[signal.task_id].steps:
         return []
+    if signal.state_changes and _has_conflict(state, attempt, signal):
+        # The step itself is done: only its changes are refused, which its attempt finds in the state.
+        return [attempt_event(StepRecorded, attempt, signal, state_changes={})]
     return [attempt_event(StepRecorded, attempt, signal)]
 
 
@@ -212,10 +216,23 @@ def call_answered(task: Task, attempt: Attempt, call_key: str) -> CallAnswered:
 
 
 def attempt_succeeded(state: State, signal: signals.AttemptSucceeded, ctx: DecisionContext) -> list[Event]:
-    """End an attempt with its output."""
+    """End an attempt with its output; it has failed if its changes of the agent's state are in conflict with others."""
     attempt = find_attempt(state, signal)
     if attempt is None:
         return []
+    if signal.state_changes and _has_conflict(state, attempt, signal):
+        conflict = signals.AttemptErred(
+            task_id=signal.task_id,
+            attempt=attempt.number,
+            error=describe_conflict(signal.state_changes),
+            error_type="StateConflict",
+            error_types=["StateConflict", "EngineError", "Exception"],
+            retryable=True,
+            duration_ms=signal.duration_ms,
+            usage=signal.usage,
+            state_versions=signal.state_versions,
+        )
+        return attempt_erred(state, conflict, ctx)
     return [
         # Field by field: it is decided once for every task, and `attempt_event` is slower.
         AttemptDone(
@@ -226,8 +243,16 @@ def attempt_succeeded(state: State, signal: signals.AttemptSucceeded, ctx: Decis
             duration_ms=signal.duration_ms,
             usage=signal.usage,
             said=signal.said,
+            state_changes=signal.state_changes,
+            state_versions=signal.state_versions,
         )
     ]
+
+
+def _has_conflict(state: State, attempt: Attempt, signal: signals.StepFinished | signals.AttemptSucceeded) -> bool:
+    """Return whether the changes of the agent's state cannot be applied."""
+    agent = state.agents[attempt.agent_id or ""]
+    return has_conflict(agent, state.tasks[signal.task_id], signal.state_changes, signal.state_versions)
 
 
 def attempt_erred(state: State, signal: signals.AttemptErred, ctx: DecisionContext) -> list[Event]:

@@ -28,6 +28,10 @@ def references_to_recipes(state: State) -> dict[str, References]:
     for agent in state.agents.values():
         if (recipe_id := recipe_id_of(agent)) in found:
             found[recipe_id].agents.append(agent.id)
+    for agent in state.agents.values():
+        for key, value in agent.kept.items():
+            for recipe_id in {*value.recipes} & found.keys():
+                found[recipe_id].values.append(f"{agent.id}:{key}")
     for recipe in state.recipes.values():
         if recipe.parent_id in found:
             found[recipe.parent_id].children.append(recipe.id)

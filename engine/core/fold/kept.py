@@ -1,0 +1,68 @@
+"""Fold: the state that agents keep for themselves, called by the fold of attempts."""
+
+from collections.abc import Mapping, Sequence
+
+from engine.core.events import AttemptFailed, StepRecorded
+from engine.core.queries.team.kept import size_of, version_of
+from engine.core.queries.team.recipe_ids import recipe_ids_in
+from engine.core.records.records import JsonValue
+from engine.core.records.values import stored_value
+from engine.core.state import Agent, KeptValue, State, Task, TaskChanges
+
+
+def keep_values(state: State, agent: Agent, changes: Mapping[str, Sequence[JsonValue]]) -> None:
+    """Apply the `state_changes` of the present event."""
+    for key, change in changes.items():
+        if change:
+            (value,) = change
+            agent.kept[key] = KeptValue(
+                value=stored_value(value, state.seq, "state_changes", key, 0),
+                version=state.seq,
+                size_bytes=size_of(key, value),
+                recipes=recipe_ids_in(value),
+            )
+        else:
+            agent.kept.pop(key, None)
+
+
+def keep_values_of_step(state: State, task: Task, agent: Agent, event: StepRecorded) -> None:
+    """Apply the changes that a step carries, or note that they were refused."""
+    if not event.state_changes:
+        _start_over(task, event.state_versions)
+        own = task.changes = task.changes or TaskChanges()
+        own.conflicts[event.key] = {key: agent.kept.get(key) for key in event.state_versions}
+        return
+    attempt, own = task.attempt, task.changes or TaskChanges()
+    assert attempt is not None
+    task.changes = own
+    if not attempt.has_carried or not own.views:
+        attempt.has_carried = True
+        own.views[event.key] = dict(attempt.agent_state)
+    own.steps[event.key] = [*event.state_changes]
+    for key, change in event.state_changes.items():
+        present, versions = version_of(agent, key), own.versions.setdefault(key, [])
+        if not versions or versions[-1] != present:
+            versions[:] = [present]
+        versions.append(state.seq if change else 0)
+    keep_values(state, agent, event.state_changes)
+
+
+def note_conflict(task: Task, event: AttemptFailed) -> None:
+    """Let the next attempt go on after a conflict: at the end of this one, or in a step whose error it did not catch.
+
+    A conflict that it caught stays: an attempt that repeats its steps has to take the same way.
+    """
+    own = task.changes
+    if event.state_versions:
+        _start_over(task, event.state_versions)
+    elif own is not None and own.conflicts and "StateConflict" in event.error_types:
+        own.conflicts.popitem()
+
+
+def _start_over(task: Task, refused: Mapping[str, int]) -> None:
+    """Forget the changes of a task that does not repeat its steps, and were thus made anew from old values.
+
+    Otherwise every further attempt would do the same, and be refused.
+    """
+    if any(version < 0 for version in refused.values()):
+        task.changes = None
