@@ -289,6 +289,25 @@ def test_a_crash_while_one_makes_way_lets_the_urgent_one_begin_first() -> None:
     assert_legal(world.state)
 
 
+def test_an_urgent_task_that_found_a_slot_elsewhere_and_was_lost_in_a_call_waits_for_a_person() -> None:
+    world = team_world(agent("ada", "sum"), agent("bob", "sum"), agent("lead"), participants=["lead"])
+    submitted(world)
+    world.ask(attempt(world, "lead"), "sum", [1, 2])
+    first, last = attempt(world, "ada"), attempt(world, "bob")
+    urgent = submitted(world, "now", priority=0)
+    world.ask(next(key for key, start in world.started.items() if start.run_id == urgent), "sum", ["x"])
+    world.succeed(first)  # while `last` makes way
+    (begun,) = [key for key, start in world.started.items() if start.run_id == urgent and start.agent == "ada"]
+    world.call(begun, "send")
+
+    world.crash()
+
+    assert [event.task_id for event in world.journal if isinstance(event, PreemptionAsked)] == [last[0]]
+    assert only(world.journal, "escalated").subject == begun[0]
+    assert world.state.tasks[begun[0]].attempt is None
+    assert_legal(world.state)
+
+
 def test_a_thread_that_has_not_returned_keeps_the_slot_from_the_urgent_task_until_it_does() -> None:
     world = one_agent()
     victim = attempt(world, "a0")

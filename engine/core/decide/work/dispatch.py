@@ -194,6 +194,8 @@ def give_slot(state: State, followup: GiveSlot, ctx: DecisionContext) -> list[Ev
     schedule = Schedule.of(state)
     if task is None or queue is None or not (task.ready and schedule.is_open(state, queue.key)):
         return []
+    if task.calling:
+        return []  # it has begun and was lost meanwhile, and a person is to be asked first
     supervisor = state.supervisors[queue.supervisor_id]
     if not (is_shared(queue.key) or schedule.has_slot(state, supervisor)) or _is_held(state, supervisor):
         return []
