@@ -58,6 +58,9 @@ if TYPE_CHECKING:
     from engine.supervisor.registry import AgentInfo, AgentRegistry, SpecifiedAgent, UnknownName, create_agent_from_spec
     from engine.supervisor.results import RunCancelled, RunFailed, RunResult, RunSkipped, WorkStatus
     from engine.supervisor.state_view import DynamicSupervisorState
+    from engine.workflow.agents import CoordinatorAgent, SupervisorAgent, WorkerAgent
+    from engine.workflow.one_call import supervisor_worker_workflow
+    from engine.workflow.pool import SharedMemoryPool
     from store import StoreBusy
 
 _LOADED_ON_FIRST_USE = {
@@ -84,6 +87,9 @@ _LOADED_ON_FIRST_USE = {
     "engine.stream.records": "StreamEvent",
     "engine.supervisor.attached": "AttachedSupervisor",
     "engine.supervisor.dynamic": "DynamicSupervisor",
+    "engine.workflow.agents": "CoordinatorAgent SupervisorAgent WorkerAgent",
+    "engine.workflow.one_call": "supervisor_worker_workflow",
+    "engine.workflow.pool": "SharedMemoryPool",
     "store": "StoreBusy",
 }
 _MODULES = {name: module for module, names in _LOADED_ON_FIRST_USE.items() for name in names.split()}
@@ -91,16 +97,17 @@ _MODULES = {name: module for module, names in _LOADED_ON_FIRST_USE.items() for n
 __all__ = [
     "ActiveAgent", "AgentCapability", "AgentCrashed", "AgentDiscoveryMode", "AgentInfo", "AgentManagementTools",
     "AgentRegistry", "AgentSpec", "AlreadyStarted",
-    "AttachedSupervisor", "BlockingContext", "Circuit", "Clock", "CommandRefusedError", "Context",
+    "AttachedSupervisor", "BlockingContext", "Circuit", "Clock", "CommandRefusedError", "Context", "CoordinatorAgent",
     "DelegationFailed", "DiscoveryConfig", "DynamicSupervisor", "DynamicSupervisorState",
     "EngineError", "Escalate", "Explanation", "Fail", "Failover",
     "HostStopped", "Limits", "McpSpec", "ModelSpec", "NotEmpty", "NotInThisVersion", "NotRunning", "PermanentFailure",
     "Pool", "Preempt", "Price",
-    "RealClock", "Restart", "Retry", "RetryLater", "RunCancelled", "RunFailed", "RunResult", "RunSkipped", "Skip",
-    "SpecifiedAgent", "StateConflict", "StoreBusy", "StreamEvent", "SupervisorMetrics", "SupervisorOptions", "Task",
+    "RealClock", "Restart", "Retry", "RetryLater", "RunCancelled", "RunFailed", "RunResult", "RunSkipped",
+    "SharedMemoryPool", "Skip", "SpecifiedAgent", "StateConflict", "StoreBusy", "StreamEvent", "SupervisorAgent",
+    "SupervisorMetrics", "SupervisorOptions", "Task",
     "ToolError", "ToolRejected", "ToolTimeout", "UnknownName", "UnknownOption",
     "UnknownRun", "UnknownRuntime", "Unusable", "Usage", "VirtualClock", "WorkStatus",
-    "create_agent_from_spec", "idempotent", "tool",
+    "WorkerAgent", "create_agent_from_spec", "idempotent", "supervisor_worker_workflow", "tool",
 ]  # fmt: skip
 
 

@@ -323,6 +323,15 @@ class BlocksLoop(EngineError, RuntimeError):
     )
 
 
+class BlocksPool(BlocksLoop):
+    """A pool was called in its own event loop, where its async workers run."""
+
+    template = (
+        "a call of a pool blocks, and cannot be made in its own event loop, where its async workers run;"
+        " make the worker a plain def, or call with anyio.to_thread.run_sync"
+    )
+
+
 class WrongLoop(EngineError, RuntimeError):
     """A supervisor or `ctx` was called from one event loop while it is in use from another."""
 

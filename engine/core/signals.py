@@ -184,6 +184,10 @@ class ToolRaised(AttemptSignal):
     error: str
 
 
+DUPLICATE = "duplicate of "
+"""What the error of a task begins with that was cancelled for another of its plan."""
+
+
 @fact
 class PlannedItem:
     """A task of a delegated plan."""
@@ -194,6 +198,10 @@ class PlannedItem:
     input: JsonValue
     after: list[int] = field(default_factory=list)
     """Indices of the tasks of the plan that it waits for; it gets their outputs."""
+    priority: int | None = None
+    """0 is the most urgent, 9 the least; None is that of the task that delegates it."""
+    duplicate_of: int | None = None
+    """Index of the task of the plan that does the same; this one is cancelled before it begins."""
 
 
 @fact

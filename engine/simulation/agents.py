@@ -296,14 +296,15 @@ async def _delegate(scene: Scene, text: str) -> None:
 
 
 async def _plan(scene: Scene, target: str, about: str) -> None:
-    """Delegate a plan: a diamond with one more task beside it, for various workers."""
+    """Delegate a plan: a diamond with an urgent task beside it and one that is asked for twice, for various workers."""
     other = target if scene.has_user_team else NAMES[crc32(about.encode()) % 3]
     plan = [
         PlannedItem(title="all", target=target, input=f"{about}, all", after=[1, 2]),
         PlannedItem(title="left", target=other, input=f"{about}, left", after=[3]),
         PlannedItem(title="right", target=target, input=f"{about}, right", after=[3]),
         PlannedItem(title="first", target=target, input=f"{about}, first"),
-        PlannedItem(title="beside", target=other, input=f"{about}, beside"),
+        PlannedItem(title="beside", target=other, input=f"{about}, beside", priority=1),
+        PlannedItem(title="twice", target=other, input=f"{about}, beside", duplicate_of=4),
     ]
     await scene.work.delegations.ask("plan", scene.work.attempt.key("plan", about), "", [], plan=plan)
 

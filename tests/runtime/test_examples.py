@@ -71,6 +71,15 @@ SAID = {
         "writer: done",
         "Lisbon has a new tram line.",
     ],
+    "10_many_tasks_few_workers.py": [
+        "100 100 worker_1: part 1 of 100: Find the mood of 100 customer reviews",
+        "['worker_1', 'worker_2', 'worker_1', 'worker_1', 'worker_2']",
+        "['good', 'bad', 'good']",
+        "asked for 2 times, done once by worker_1",
+        "failed: no words in '???'",
+        "backup: puzzled",
+        "4 completed, 1 failed",
+    ],
     "12_queue_with_duties.py": [
         "asked at once: running",
         "asked of a person: ['retry', 'reject', 'skip', 'use']",

@@ -9,6 +9,7 @@ See docs/semantics/failures.md.
 from collections.abc import Sequence
 from typing import Annotated, Literal, TypeAlias
 
+from msgspec import field
 from typing_extensions import override
 
 from engine.core.errors import BadValue
@@ -150,15 +151,19 @@ class Retry(Policy):
         return failures.retryable if failures.retryable is not None else not self.on
 
 
-class Failover(Policy):
+class Failover(Policy, omit_defaults=True):  # `on` is younger than the journals: without it, specs keep their hashes
     """Give the task to another agent that can do it, never to one that failed on it while another is left."""
 
-    agents: FailoverCount | None = None
+    agents: FailoverCount | None = field(default_factory=lambda: None)  # unlike a default, it is always written
     """How many others to try; by default all there are."""
+    on: ErrorNames = ()
+    """Exceptions after which another agent tries, by the names of their classes or base classes; if empty, all."""
 
     @override
     def verdict(self, failures: Failures) -> Verdict | None:
         """Fail over to the best stand-in."""
+        if self.on and not any(name in self.on for name in failures.error_types):
+            return None
         if not failures.others or (self.agents is not None and failures.failovers >= self.agents):
             return None
         return GiveTo(agent_id=failures.others[0])

@@ -58,6 +58,8 @@ def _expected_outcomes(
                     yield "retry", policy
                     return
                 retries = max(0, retries - policy.retries)
+            case Failover() if policy.on and not {*policy.on}.intersection(failure.error_types or [failure.error_type]):
+                continue
             case Failover() if policy.agents is None or policy_use.failovers < policy.agents:
                 possible = _failover_candidates(ledger, job)
                 if possible:

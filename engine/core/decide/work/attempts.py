@@ -25,6 +25,7 @@ from engine.core.events import (
     Delegated,
     Event,
     ModelFailed,
+    PrioritySet,
     SlotWanted,
     StepRecorded,
     StepStopped,
@@ -128,7 +129,19 @@ def delegation_asked(state: State, signal: signals.DelegationAsked, ctx: Decisio
         return [*events, _call_refused(task, attempt, signal.call_key, refusal)]
     events += [place.queue_event for place in places.values() if place.queue_event is not None]
     children = _children(state, places, signal)
-    return [*events, attempt_event(Delegated, attempt, signal, children=children, parks=not signal.busy)]
+    events.append(attempt_event(Delegated, attempt, signal, children=children, parks=not signal.busy))
+    ids = [child.task_id for child in children]
+    for item, task_id in zip(signal.plan, ids, strict=False):  # only a plan says more about its tasks
+        if item.duplicate_of is not None:
+            reason = f"{signals.DUPLICATE}{ids[item.duplicate_of]}"
+            events.append(
+                CancelRequested(run_id=task.run_id, task_id=task_id, cancelled=[task_id], stopping=[], reason=reason)
+            )
+        elif item.priority is not None:
+            events.append(
+                PrioritySet(run_id=task.run_id, task_id=task_id, priority=item.priority, previous=task.priority)
+            )
+    return events
 
 
 def steps_ended(state: State, signal: signals.StepsEnded, ctx: DecisionContext) -> list[Event]:
