@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from engine.core.specs.discovery import AgentDiscoveryMode, DiscoveryConfig
     from engine.core.specs.limits import Limits
     from engine.core.specs.management import AgentManagementTools
+    from engine.core.specs.memory import MemoryOptions, SegmentRights
     from engine.core.specs.model_spec import McpSpec, ModelSpec, Price
     from engine.core.specs.options import Preempt, SupervisorOptions
     from engine.core.specs.spec import (
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
         DelegationFailed,
         EngineError,
         HostStopped,
+        InsightConflict,
+        InsightTimeout,
         NotEmpty,
         NotInThisVersion,
         NotRunning,
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
         UnknownRuntime,
         Unusable,
     )
+    from engine.memory.pages import Insight, InsightPage
     from engine.platform.clock import Clock, RealClock, VirtualClock
     from engine.runtimes.functions.context import BlockingContext, Context
     from engine.runtimes.functions.task import Task
@@ -73,9 +77,11 @@ _LOADED_ON_FIRST_USE = {
     "engine.core.specs.spec": "AgentCapability AgentSpec Circuit Escalate Fail Failover Pool Restart Retry Skip",
     "engine.core.queries.work.explain": "Explanation",
     "engine.core.records.values": "Usage",
+    "engine.core.specs.memory": "MemoryOptions SegmentRights",
+    "engine.memory.pages": "Insight InsightPage",
     "engine.errors": "AgentCrashed AlreadyStarted CommandRefusedError DelegationFailed EngineError HostStopped "
-    "NotEmpty NotInThisVersion NotRunning PermanentFailure RetryLater StateConflict ToolRejected UnknownOption "
-    "UnknownRun UnknownRuntime Unusable",
+    "InsightConflict InsightTimeout NotEmpty NotInThisVersion NotRunning PermanentFailure RetryLater StateConflict "
+    "ToolRejected UnknownOption UnknownRun UnknownRuntime Unusable",
     "engine.supervisor.metrics": "ActiveAgent SupervisorMetrics",
     "engine.supervisor.registry": "AgentInfo AgentRegistry SpecifiedAgent UnknownName create_agent_from_spec",
     "engine.supervisor.state_view": "DynamicSupervisorState",
@@ -100,11 +106,12 @@ __all__ = [
     "AttachedSupervisor", "BlockingContext", "Circuit", "Clock", "CommandRefusedError", "Context", "CoordinatorAgent",
     "DelegationFailed", "DiscoveryConfig", "DynamicSupervisor", "DynamicSupervisorState",
     "EngineError", "Escalate", "Explanation", "Fail", "Failover",
-    "HostStopped", "Limits", "McpSpec", "ModelSpec", "NotEmpty", "NotInThisVersion", "NotRunning", "PermanentFailure",
+    "HostStopped", "Insight", "InsightConflict", "InsightPage", "InsightTimeout", "Limits", "McpSpec", "MemoryOptions",
+    "ModelSpec", "NotEmpty", "NotInThisVersion", "NotRunning", "PermanentFailure",
     "Pool", "Preempt", "Price",
     "RealClock", "Restart", "Retry", "RetryLater", "RunCancelled", "RunFailed", "RunResult", "RunSkipped",
-    "SharedMemoryPool", "Skip", "SpecifiedAgent", "StateConflict", "StoreBusy", "StreamEvent", "SupervisorAgent",
-    "SupervisorMetrics", "SupervisorOptions", "Task",
+    "SegmentRights", "SharedMemoryPool", "Skip", "SpecifiedAgent", "StateConflict", "StoreBusy", "StreamEvent",
+    "SupervisorAgent", "SupervisorMetrics", "SupervisorOptions", "Task",
     "ToolError", "ToolRejected", "ToolTimeout", "UnknownName", "UnknownOption",
     "UnknownRun", "UnknownRuntime", "Unusable", "Usage", "VirtualClock", "WorkStatus",
     "WorkerAgent", "create_agent_from_spec", "idempotent", "supervisor_worker_workflow", "tool",

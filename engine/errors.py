@@ -4,11 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from engine.core.errors import did_you_mean
 from engine.core.queries.team.kept import describe_conflict
 from store.errors import format_message, format_path
+
+if TYPE_CHECKING:
+    from engine.memory.pages import Insight
 
 
 class EngineError(Exception):
@@ -159,6 +162,28 @@ class DelegationFailed(EngineError):
     task_id: str | None = None
     """The task that failed; None if none was created."""
     template = "{target}: {reason}"
+
+
+@dataclass(eq=False)
+class InsightConflict(EngineError):
+    """An insight was not written, because the newest version of what it supersedes is another than expected."""
+
+    insight_id: str
+    """Id of the newest version."""
+    expected: int | None
+    """The version that was expected."""
+    current: "Insight | None"
+    """The newest version; None if it is forgotten by now, or the agent may not read it."""
+    template = "{insight_id} is newer than version {expected}: read it, and write again with its version"
+
+
+@dataclass(eq=False)
+class InsightTimeout(EngineError):
+    """No insight came that a wait was for."""
+
+    due_s: float
+    """How long it waited, in seconds."""
+    template = "no insight matched within {due_s:g} s"
 
 
 class ProcessDied(EngineError):

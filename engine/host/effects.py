@@ -57,6 +57,7 @@ class Performer:
             effects.EndPause: attempts.deliver,
             effects.TellAnswer: attempts.deliver,
             effects.TellSteer: attempts.deliver,
+            effects.TellInsight: self._tell_insight,
             effects.JoinResults: self._join_results,
             effects.CheckOutputs: self._check_outputs,
             effects.ReadText: self._read_text,
@@ -85,6 +86,11 @@ class Performer:
             self._services.signal(signals.TimerDue(timer_id=effect.timer_id))
 
         self._timers[effect.timer_id] = self._services.call_later(effect.due_ms, on_due)
+
+    def _tell_insight(self, effect: effects.TellInsight) -> None:
+        insight = self._services.state.insights.get(effect.insight_id)
+        if insight is not None:
+            self._services.insights.notice(insight)
 
     def _check_agent(self, effect: effects.CheckAgent) -> None:
         if self._runtimes.ready(effect.spec) is not None:

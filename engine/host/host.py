@@ -35,6 +35,7 @@ from engine.host.pending_commands import Applied, Intake, PendingCommands
 from engine.host.runtime_pool import RuntimePool
 from engine.host.timers import Timers
 from engine.host.trusting import Trusting
+from engine.memory import InsightIndex
 from engine.models.service import ModelService
 from engine.platform.clock import Clock, RealClock
 from engine.platform.sender import sender_of
@@ -42,6 +43,7 @@ from engine.platform.strategies_plugins import installed_strategies
 from engine.platform.version import program_build, program_version
 from engine.reading.folding import events_of
 from engine.reading.texts import Texts
+from engine.runtimes.attempts.insight_desk import InsightDesk
 from engine.runtimes.attempts.pending import Pending
 from engine.runtimes.attempts.reservations import Reservations
 from engine.runtimes.base import Factory
@@ -133,6 +135,7 @@ class Host:
         texts = Texts(store.journal.body)
         self.text = texts.resolve
         """Resolve a value of the state, from the journal if the state holds only a reference."""
+        self.insights = InsightDesk(InsightIndex(texts.resolve))
         self._timers = Timers(self.clock)
         self._writer = writer_for(store, self.clock)
         self._loop = Loop(

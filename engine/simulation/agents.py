@@ -133,7 +133,7 @@ async def _remember(scene: Scene, number: int) -> None:
     title, context = scene.work.effect.title, scene.context
     importance = crc32(title.encode()) % 11 / 10
     await context.remember(f"{title} is number {number}. {LONG_TEXT if number else ''}", [title[:20]], importance)
-    await scene.work.memory.recall(title, 3)
+    await scene.work.insights.recall(title, 3)
 
 
 async def _do_work(scene: Scene, text: str) -> None:

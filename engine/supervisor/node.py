@@ -6,7 +6,7 @@ The engine is one in this process (`local_engine`) or one behind a file (`attach
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
-from functools import wraps
+from functools import cached_property, wraps
 from inspect import signature
 from pathlib import Path
 from typing import Any, ParamSpec, Protocol, TypeAlias, TypeVar
@@ -25,6 +25,7 @@ from engine.core.validation.records import check_arguments, rebuild_checked
 from engine.core.validation.rules import short_repr
 from engine.errors import CommandRefusedError, UnknownOption
 from engine.host.pending_commands import Applied
+from engine.memory import InsightIndex
 from engine.runtimes.values import copy_json
 from engine.stream.attached import AttachedStream
 from engine.stream.records import StreamItem
@@ -108,6 +109,11 @@ class EngineLink(ABC):
     @abstractmethod
     def state(self) -> State:
         """The state as known here, for reading."""
+
+    @cached_property
+    def insights(self) -> InsightIndex:
+        """The index of the insights of its state."""
+        return InsightIndex(self.text)
 
     @property
     def is_running(self) -> bool:

@@ -10,6 +10,7 @@ from engine.core.validation.bounds import Amount
 from engine.errors import HostStopped
 from engine.host.pending_commands import Applied
 from engine.runtimes.values import json_value
+from engine.supervisor.memory import TeamMemory
 from engine.supervisor.node import SupervisorNode
 
 
@@ -80,6 +81,11 @@ class People(SupervisorNode):
                 where=list(where),
             )
         )
+
+    @property
+    def memory(self) -> TeamMemory:
+        """The insights of the team: `write`, `query`, `wait`, `supersede` and `forget` with the operator's rights."""
+        return TeamMemory(self)
 
     @property
     def grants(self) -> list[Grant]:

@@ -16,15 +16,15 @@ import msgspec
 from msgspec import NODEFAULT, Struct
 
 from engine.core.commands import COMMANDS
-from engine.core.discovery.recall import Recalled
 from engine.core.events import EVENTS
 from engine.core.records.records import Json, JsonValue, fields
 from engine.core.state import State
+from engine.memory.pages import Insight, InsightPage
 from engine.models.records import Message, ModelAnswer, ToolSchema
 from engine.runtimes.programs.lines import Line
 from engine.stream.records import Piece, StreamEvent
 
-HIDDEN: tuple[type, ...] = (Message, ModelAnswer, Recalled, ToolSchema)
+HIDDEN: tuple[type, ...] = (Message, ModelAnswer, ToolSchema, Insight, InsightPage)
 """Records that events hold as plain JSON, such as outputs of steps, or by a hash, such as what a model was told."""
 _PLAIN = {str: "text", int: "integer", float: "number", bool: "flag", Decimal: "decimal", bytes: "bytes"}
 """A decimal is a text in JSON."""

@@ -2,10 +2,7 @@
 
 from typing import Any
 
-import pytest
-
 from engine.core.commands import RemoveMember
-from engine.core.discovery.recall import Recalled, best_insights
 from engine.core.signals import InsightNoted, PartTold
 from engine.core.state import MAX_INSIGHTS, MAX_PARTS
 from tests.legal import assert_legal
@@ -84,29 +81,3 @@ def test_of_many_parts_the_oldest_are_forgotten() -> None:
 
     assert len(world.state.parts) == MAX_PARTS
     assert len(world.say(PartTold(hash="h0", value=0))) == 1
-
-
-KNOWN = [
-    Recalled("m1", "The tides come twice a day.", ("sea",)),
-    Recalled("m2", "Jo is the harbour master, and knows the tides."),
-    Recalled("m3", "Prices rise in March.", importance=0.9),
-    Recalled("m4", "The sea is salt.", importance=0.1),
-]
-
-
-@pytest.mark.parametrize(
-    ("query", "wanted"),
-    [
-        ("sea", ["m1", "m4"]),
-        ("When do prices rise?", ["m3"]),
-        ("who knows the harbour", ["m2"]),
-        ("nothing of that", []),
-        ("", ["m3", "m2", "m1", "m4"]),
-    ],
-)
-def test_what_answers_best_comes_first(query: str, wanted: list[str]) -> None:
-    assert [one.id for one in best_insights(query, KNOWN, 5)] == wanted
-
-
-def test_no_more_than_the_limit_is_recalled() -> None:
-    assert [one.id for one in best_insights("tides sea", KNOWN, 1)] == ["m1"]

@@ -339,15 +339,15 @@ def last_numbers(state: State) -> Counter[str]:
     steers = [steer_id for task in state.tasks.values() if task.steers for steer_id in task.steers]
     used = {letter: getattr(state, kind) for letter, kind in LETTERS.items()}
     tasks = [task.task_id for agent in state.agents.values() for task in agent.last_tasks]
-    found = [*_ids_in_discoveries(supervisor.discoveries for supervisor in state.supervisors.values())]
+    named_ids = [*_ids_in_discoveries(supervisor.discoveries for supervisor in state.supervisors.values())]
     former = [("a", [spender_id for spender_id in state.spending if spender_id != OTHER]), ("t", tasks)]
     for insight in state.insights.values():
-        found += (each for each in (insight.agent_id, insight.supersedes, insight.superseded_by) if each is not None)
-        found += (*insight.readers, *_ids_in_evidence([insight.evidence]))
+        named_ids += filter(None, (insight.agent_id, insight.supersedes, insight.superseded_by))
+        named_ids += (*insight.readers, *_ids_in_evidence([insight.evidence]))
     for recipe in state.recipes.values():
-        found += (recipe.parent_id, *_ids_in_evidence([recipe.made_by]))
-    found += [agent.recipe_id for agent in state.agents.values() if agent.recipe_id is not None]
-    former += [(letter, [each for each in found if each[0] == letter]) for letter in "tarmk"]
+        named_ids += (recipe.parent_id, *_ids_in_evidence([recipe.made_by]))
+    named_ids += [agent.recipe_id for agent in state.agents.values() if agent.recipe_id is not None]
+    former += [(letter, [each for each in named_ids if each[0] == letter]) for letter in "tarmk"]
     for letter, ids in (*used.items(), *former, ("n", steers), ("r", [run.id for run in state.finished])):
         most_digits = max(map(len, ids), default=0)
         highest = max((entity_id for entity_id in ids if len(entity_id) == most_digits), default="")

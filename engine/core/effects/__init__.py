@@ -140,6 +140,13 @@ class TellSteer(AttemptEffect):
 
 
 @fact
+class TellInsight:
+    """Wake the attempts that may wait for an insight."""
+
+    insight_id: str
+
+
+@fact
 class JoinResults(AttemptEffect):
     """Join outputs of a graph; built-in work on the resolved texts."""
 
@@ -244,6 +251,7 @@ Effect: TypeAlias = (
     | EndPause
     | TellAnswer
     | TellSteer
+    | TellInsight
     | JoinResults
     | CheckOutputs
     | ReadText

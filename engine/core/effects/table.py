@@ -367,7 +367,7 @@ def _grant_given(state: State, event: events.GrantGiven) -> list[Effect]:
 
 
 def _remembered(state: State, event: events.Remembered) -> list[Effect]:
-    return _timers(state, event.insight_id, "expiry")
+    return [effects.TellInsight(insight_id=event.insight_id), *_timers(state, event.insight_id, "expiry")]
 
 
 def _circuit_opened(state: State, event: events.CircuitOpened) -> list[Effect]:

@@ -1,7 +1,7 @@
 """What people write about shared memory: its size, rights and searches."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 from msgspec import field
 
@@ -63,3 +63,17 @@ class InsightQuery(ValidatedRecord, kw_only=True):
     superseded: bool = False
     """Also those in whose place another was written."""
     limit: RecallLimit = 10
+
+
+class InsightConditions(TypedDict, total=False):
+    """The conditions of a search that programs give by name, besides its text; `InsightQuery` says what they mean."""
+
+    any_of: Sequence[str]
+    all_of: Sequence[str]
+    segment: str | None
+    min_importance: float
+    max_age_s: float | None
+    exclude_own: bool
+    unused: bool
+    superseded: bool
+    limit: int

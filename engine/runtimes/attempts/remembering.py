@@ -1,4 +1,4 @@
-"""What an attempt knows from before: the conversation of its run, and what its agent remembers."""
+"""What an attempt knows from before, and leaves for later: the conversation of its run, and parts of prompts."""
 
 import hashlib
 from collections.abc import Sequence
@@ -7,20 +7,14 @@ from typing import Literal
 
 import msgspec
 
-from engine.core.discovery.recall import Recalled, best_insights
 from engine.core.events.attempt import Said
 from engine.core.queries.work.conversation import is_in_conversation
 from engine.core.records.records import JsonValue
 from engine.core.records.values import as_text
-from engine.core.signals import InsightNoted, PartTold
+from engine.core.signals import PartTold
 from engine.core.state import Exchange, RunStatus
-from engine.core.validation.bounds import Importance, RecallLimit, Remark, Tags
-from engine.core.validation.records import check_arguments
-from engine.errors import AttemptInterrupted
 from engine.models.records import Message
 from engine.runtimes.attempts.attempt import Attempt
-from engine.runtimes.attempts.services import of_attempt
-from engine.runtimes.values import clean
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,55 +81,6 @@ class AttemptMemory:
         """Return whether the journal has the result of a call by its key: as a step, or as its one task."""
         task = self._attempt.state.tasks.get(self._effect.task_id)
         return task is not None and (key in task.steps or (key in task.calls and len(task.calls[key].children) == 1))
-
-    async def remember(self, text: Remark, tags: Tags = (), importance: Importance = 0.5) -> str:
-        """Keep something for the agent's later work; a recorded step, so that it is kept once.
-
-        Returns:
-            Its id.
-
-        Raises:
-            BadValue: If the text is empty or above 10,000 characters, a tag is none, or the importance not in [0, 1].
-            AttemptInterrupted: If the attempt is asked to stop meanwhile.
-        """
-        check_arguments("remember", AttemptMemory.remember, {"text": text, "tags": tags, "importance": importance})
-        step_input: list[JsonValue] = [clean(text), [clean(tag) for tag in tags], importance]
-        key = self._attempt.key("remember", step_input)
-        if not self._attempt.is_recorded(key):
-            signal = InsightNoted(
-                **of_attempt(self._effect),
-                key=key,
-                text=clean(text),
-                tags=list(map(clean, tags)),
-                importance=importance,
-            )
-            await self._attempt.report(signal)
-            task = self._attempt.state.tasks.get(self._effect.task_id)
-            if task is None or key not in task.steps:  # it was not heard: the attempt is another's by now
-                raise AttemptInterrupted
-            return str(task.steps[key])
-        return str(await self._attempt.recorded_output(key))
-
-    async def recall(self, query: str, limit: RecallLimit = 5) -> list[Recalled]:
-        """Return what the agent remembers that answers `query` best, the best first; not recorded.
-
-        Raises:
-            BadValue: If the limit is not from 1 to 100.
-        """
-        check_arguments("recall", AttemptMemory.recall, {"query": query, "limit": limit})
-        state = self._attempt.state
-        agent = state.agents.get(self._effect.agent_id)
-        insights = [state.insights[insight_id] for insight_id in agent.insights] if agent is not None else []
-        candidates = [
-            Recalled(
-                insight.id,
-                str(await self._attempt.services.text(insight.text)),
-                tuple(insight.tags),
-                insight.importance,
-            )
-            for insight in insights
-        ]
-        return best_insights(query, candidates, limit)
 
     def store_part(self, value: JsonValue) -> str:
         """Write a part of a prompt into the journal, where it does not stand there yet, and return its hash."""

@@ -11,6 +11,7 @@ from engine.core.signals import Signal
 from engine.core.state import State
 from engine.models.service import ModelService
 from engine.platform.clock import Clock
+from engine.runtimes.attempts.insight_desk import InsightDesk
 from engine.runtimes.attempts.reservations import Reservations
 from engine.runtimes.functions.threads import Threads
 from engine.stream.bus import Bus
@@ -24,6 +25,7 @@ class Services(Protocol):
     models: ModelService
     reserved: Reservations
     bus: Bus
+    insights: InsightDesk
 
     @property
     def state(self) -> State:

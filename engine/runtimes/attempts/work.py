@@ -3,7 +3,7 @@
 All reports go through them, so that stopping, time limits and partial results work alike for all runtimes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,6 +22,7 @@ from engine.runtimes.attempts.attempt import Attempt
 from engine.runtimes.attempts.attempt_limits import AttemptLimits
 from engine.runtimes.attempts.attempt_slot import AttemptSlot
 from engine.runtimes.attempts.delegations import AttemptDelegations
+from engine.runtimes.attempts.insights import AttemptInsights
 from engine.runtimes.attempts.model_calls import ModelCalls
 from engine.runtimes.attempts.questions import AttemptQuestions
 from engine.runtimes.attempts.remembering import AttemptMemory
@@ -62,6 +63,7 @@ class Work:
         self.steering = AttemptSteering(attempt)
         self.memory = AttemptMemory(attempt)
         self.changes = StateChanges(attempt)
+        self.insights = AttemptInsights(attempt, self.slot)
         self.delegations = AttemptDelegations(attempt, self.slot)
         self.limits = AttemptLimits(attempt, self.slot, spec)
         self._services = attempt.services
@@ -113,6 +115,7 @@ class Work:
         step_input: JsonValue = None,
         began_ms: int | None = None,
         is_charged: bool = True,
+        reads: Sequence[str] = (),
     ) -> signals.StepFinished:
         """Return the record of a step that ends now; it is charged for what was spent since the last report.
 
@@ -120,6 +123,7 @@ class Work:
             step_input: Its input, of which an excerpt is kept.
             began_ms: When it began; None counts no time.
             is_charged: False for a step of the engine's own, beside the work that spends.
+            reads: Ids of the insights that it returned.
         """
         usage = self.models.take_spent() if is_charged else NO_USAGE
         return signals.StepFinished(
@@ -131,6 +135,7 @@ class Work:
             output=output,
             duration_ms=0 if began_ms is None else self.attempt.now_ms() - began_ms,
             usage=usage,
+            reads=[*reads],
         )
 
     def record_soon(self, step: signals.StepFinished) -> None:

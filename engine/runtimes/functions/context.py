@@ -5,27 +5,28 @@ after a crash therefore gets the same answers without repeating work. See docs/r
 """
 
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, MutableMapping, Sequence
 from functools import partial, wraps
 from itertools import islice
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, Unpack
 
 import anyio.from_thread
 import msgspec
 from anyio.lowlevel import EventLoopToken
 
-from engine.core.discovery.recall import Recalled
 from engine.core.entities.recipes import KEY
 from engine.core.events.attempt import StepKind
 from engine.core.records.records import Json, JsonValue, copy_with
 from engine.core.validation.bounds import MAX_DURATION_S
 from engine.errors import AttemptOver, BlocksLoop, DelegationFailed, EngineError, WrongLoop
+from engine.memory.pages import Insight
 from engine.runtimes.attempts.delegations import DelegationResult
 from engine.runtimes.attempts.making import call_agent, create_agent, find_made, tasks_of
 from engine.runtimes.attempts.questions import checked_question
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.created import CreatedAgent, with_agents, without_agents
+from engine.runtimes.functions.memory import ContextMemory
 from engine.runtimes.functions.task import Task
 from engine.runtimes.toolbox.calling import ToolError, call_user_code
 from engine.runtimes.toolbox.functions import FunctionTool
@@ -274,22 +275,27 @@ class Context:
         Args:
             text: The insight, up to 10,000 characters.
             tags: Words with a higher weight in searches, up to 20.
-            importance: From 0 to 1; of more than 200 insights the least important are forgotten first.
+            importance: From 0 to 1; of more than 200 insights superseded, then unimportant ones are forgotten first.
 
         Raises:
             BadValue: If an argument is out of range.
         """
         self._work.attempt.raise_if_stopping()
-        return await self._work.memory.remember(text, tuple(tags), importance)
+        return await self._work.insights.remember(text, tuple(tags), importance)
 
-    async def recall(self, query: str, limit: int = 5) -> list[Recalled]:
-        """Return the insights of this agent that match `query`, best first; a recorded step."""
+    async def recall(self, query: str, limit: int = 5) -> list[Insight]:
+        """Return the private insights of this agent that match `query`, best first; a recorded step."""
         insights = await self.step("recall", self._recall, query, limit)
-        return [msgspec.convert(insight, Recalled) for insight in insights]
+        return [msgspec.convert(insight, Insight) for insight in insights]
 
     async def _recall(self, query: str, limit: int) -> JsonValue:
-        insights: JsonValue = msgspec.to_builtins(await self._work.memory.recall(query, limit))
+        insights: JsonValue = msgspec.to_builtins(await self._work.insights.recall(query, limit))
         return insights
+
+    @property
+    def memory(self) -> ContextMemory:
+        """Insights that agents share."""
+        return ContextMemory(lambda: self._work, self._run_step)
 
     def steers(self) -> list[str]:
         """Return messages of people to this task since the last call; a rerun gets the same messages."""
@@ -361,9 +367,23 @@ class Context:
             return json_value(await call_user_code(self._work, call))
 
     async def _run_step(
-        self, name: str, call: Callable[[str], Awaitable[JsonValue]], value: object, *, kind: StepKind = "code"
+        self,
+        name: str,
+        call: Callable[[str], Awaitable[JsonValue]],
+        value: object,
+        *,
+        kind: StepKind = "code",
+        reads: Callable[[JsonValue], Sequence[str]] = lambda output: (),
     ) -> JsonValue:
-        """Run a step, or return its output from the journal; `call` gets the key of the step."""
+        """Run a step, or return its output from the journal.
+
+        Args:
+            name: Name of the step.
+            call: Returns the output; gets the key of the step.
+            value: The input.
+            kind: Kind of the step.
+            reads: Returns the ids of the insights in an output.
+        """
         work = self._work
         work.attempt.raise_if_stopping()
         step_input = json_value(value)
@@ -374,7 +394,9 @@ class Context:
         async with work.slot.step(kind, name):
             began_ms = work.attempt.now_ms()
             output = await call(key)
-            step = work.finished_step(kind, name, key, output, step_input=step_input, began_ms=began_ms)
+            step = work.finished_step(
+                kind, name, key, output, step_input=step_input, began_ms=began_ms, reads=reads(output)
+            )
             changes = work.changes.take()
             await work.attempt.record(copy_with(step, **changes) if changes else step)
             if changes:
@@ -394,15 +416,29 @@ def decode_kept(value: JsonValue, work: Work, call_agent: Callable[[str, Any, st
 
 P = ParamSpec("P")
 T = TypeVar("T")
+C = TypeVar("C")
+
+
+class _Blocking(Generic[C]):
+    """A context, or a part of one, for a plain function in a thread."""
+
+    def __init__(self, context: C, token: EventLoopToken, loop_thread_id: int) -> None:
+        self._context = context
+        self._token = token
+        self._loop_thread_id = loop_thread_id
+
+    def _check_thread(self) -> None:
+        if threading.get_ident() == self._loop_thread_id:
+            raise BlocksLoop  # the event loop would wait for itself for ever
 
 
 def _make_blocking(
-    method: Callable[Concatenate[Context, P], Coroutine[Any, Any, T]],
-) -> Callable[Concatenate["BlockingContext", P], T]:
-    """Return a method of `Context` as one that blocks its thread until the loop has the answer."""
+    method: Callable[Concatenate[C, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[_Blocking[C], P], T]:
+    """Return a method of a context as one that blocks its thread until the loop has the answer."""
 
     @wraps(method)
-    def call(self: "BlockingContext", /, *args: P.args, **named: P.kwargs) -> T:
+    def call(self: _Blocking[C], /, *args: P.args, **named: P.kwargs) -> T:
         self._check_thread()
         return anyio.from_thread.run(partial(method, self._context, *args, **named), token=self._token)
 
@@ -420,13 +456,20 @@ def _blocking_sync(method: Callable[Concatenate[Context, P], T]) -> Callable[Con
     return call
 
 
-class BlockingContext:
+class BlockingMemory(_Blocking[ContextMemory]):
+    """The `ctx.memory` of a plain function: the same methods, each of which blocks its thread."""
+
+    write = _make_blocking(ContextMemory.write)
+    supersede = _make_blocking(ContextMemory.supersede)
+    query = _make_blocking(ContextMemory.query)
+    wait = _make_blocking(ContextMemory.wait)
+
+
+class BlockingContext(_Blocking[Context]):
     """The `ctx` of a plain `def f(task, ctx)`: the same methods, each of which blocks its thread."""
 
     def __init__(self, context: Context, token: EventLoopToken) -> None:
-        self._context = context
-        self._token = token
-        self._loop_thread_id = threading.get_ident()
+        super().__init__(context, token, threading.get_ident())
         self.task = context.task
         """The task that is worked on."""
 
@@ -444,6 +487,11 @@ class BlockingContext:
     def cancelled(self) -> bool:
         """True once the attempt is asked to stop."""
         return self._context.cancelled
+
+    @property
+    def memory(self) -> BlockingMemory:
+        """Insights that agents share."""
+        return BlockingMemory(self._context.memory, self._token, self._loop_thread_id)
 
     @property
     def state(self) -> MutableMapping[str, Any]:
@@ -471,10 +519,6 @@ class BlockingContext:
     emit = _blocking_sync(Context.emit)
     progress = _blocking_sync(Context.progress)
     spent = _blocking_sync(Context.spent)
-
-    def _check_thread(self) -> None:
-        if threading.get_ident() == self._loop_thread_id:
-            raise BlocksLoop  # the event loop would wait for itself for ever
 
 
 def _text(call: str, name: str, value: object) -> str:

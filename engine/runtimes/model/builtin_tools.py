@@ -36,6 +36,14 @@ class CallResult:
     """Key of the call; empty if it has none."""
 
 
+@dataclass(frozen=True, slots=True)
+class ReadInsights:
+    """A result that is not recorded yet, with the insights in it."""
+
+    value: JsonValue
+    ids: list[str]
+
+
 class BuiltinTool(ABC):
     """A tool of the engine, for one attempt."""
 
@@ -70,13 +78,18 @@ class BuiltinTool(ABC):
             outcome = error_result(error.reason)
         if isinstance(outcome, CallResult):
             return outcome
-        step = work.finished_step("tool", f"tool:{name}", key, outcome, step_input=dict(arguments), began_ms=began_ms)
+        reads: list[str] = []
+        if isinstance(outcome, ReadInsights):
+            reads, outcome = outcome.ids, outcome.value
+        step = work.finished_step(
+            "tool", f"tool:{name}", key, outcome, step_input=dict(arguments), began_ms=began_ms, reads=reads
+        )
         await work.attempt.record(step)
         return CallResult(outcome)
 
     @abstractmethod
-    async def _result(self, arguments: Arguments, key: str) -> "JsonValue | CallResult":
-        """Return the result of a call; a plain value is recorded by the caller, a `CallResult` is in the journal.
+    async def _result(self, arguments: Arguments, key: str) -> "JsonValue | CallResult | ReadInsights":
+        """Return the result of a call; a `CallResult` is in the journal, all others are recorded by the caller.
 
         Raises:
             CallRefused, BadValue, CommandRefusedError: If the call fails; the model gets the reason.

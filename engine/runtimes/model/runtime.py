@@ -20,7 +20,7 @@ from engine.runtimes.model.delegation import DelegateTool, ForwardMessage, Worke
 from engine.runtimes.model.lookup import NamedModel, models_of
 from engine.runtimes.model.loop import ModelLoop
 from engine.runtimes.model.member_tools import CreateAgent, ListWorkers
-from engine.runtimes.model.memory import Recall, Remember, recall_text, remember_answer
+from engine.runtimes.model.memory import QUOTES_ARE_DATA, Recall, Remember, recall_text, remember_answer
 from engine.runtimes.model.options import ModelOptions, TalkOptions, TeamOptions, options_of, uses_tools
 from engine.runtimes.model.planning import CreatePlan
 from engine.runtimes.model.team_changes import MANAGEMENT_TOOLS
@@ -83,7 +83,7 @@ class ModelRuntime:
             return await loop.run(extra_instructions=extra_instructions)
         request = as_text(await work.value())
         insights = await recall_text(work, request)
-        memory = f"What you remember from earlier tasks:\n{insights}" if insights else ""
+        memory = f"What you remember from earlier tasks:\n{QUOTES_ARE_DATA}\n{insights}" if insights else ""
         output = await loop.run(extra_instructions="\n\n".join(text for text in (extra_instructions, memory) if text))
         await remember_answer(work, request, as_text(output))
         return output

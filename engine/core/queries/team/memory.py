@@ -126,5 +126,15 @@ def _rights(state: State, agent: Agent, segment: str) -> SegmentRights:
 
 
 def _holder_names(state: State, agent: Agent) -> set[str]:
-    """Return the names whose rights an agent has: its own, and those of the supervisors above it."""
-    return {agent.name, *(above.name for above in lineage_of(state, state.supervisors[agent.supervisor_id]))}
+    """Return the names whose rights an agent has: its own, and those of the supervisors above it.
+
+    One that an agent made has the rights of its maker; its own name, which the maker chose, gives it nothing.
+    """
+    maker_id = agent.id
+    if agent.origin is not None and agent.origin.kind == "recipe":
+        maker_id = agent.origin.id
+        while (recipe := state.recipes.get(maker_id)) is not None:
+            maker_id = recipe.parent_id
+    holder = state.agents.get(maker_id)
+    above = lineage_of(state, state.supervisors[(holder or agent).supervisor_id])
+    return {supervisor.name for supervisor in above} | ({holder.name} if holder is not None else set())
