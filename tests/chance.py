@@ -137,14 +137,16 @@ def _work(draw: Random, world: World, key: Key) -> None:
     if choice < 0.3:
         left = [name for name in ("s1", "s2", "s3") if name not in world.started[key].steps]
         if left:
-            world.record(key, draw.choice(left), draw.choice(["r", LONG]), usage=_usage(draw))
+            world.record(
+                key, draw.choice(left), draw.choice(["r", LONG]), usage=_usage(draw), **_changes(draw, world, key)
+            )
     elif choice < 0.35:
         world.call(key, draw.choice(["s1", "s2"]))
     elif choice < 0.45:
         world.fail(
             key,
             stuck=draw.random() < 0.25,
-            error_types=draw.choice([[], ["KeyError", "LookupError"]]),
+            error_types=draw.choice([[], ["KeyError", "LookupError"], ["StateConflict"]]),
             retryable=draw.choice([None, None, True, False]),
             retry_after_s=draw.choice([None, None, 2.5]),
             crashed=draw.random() < 0.33,
@@ -157,7 +159,8 @@ def _work(draw: Random, world: World, key: Key) -> None:
         items = [draw.choice(["x", LONG, 3]) for _ in range(draw.randint(0, 3))]
         world.ask(key, target, items, call=draw.choice(["k1", "k2"]), busy=draw.random() < 0.3)
     else:
-        world.succeed(key, draw.choice(["ok", LONG, {"n": [1, LONG]}, None, 7]), usage=_usage(draw))
+        output = draw.choice(["ok", LONG, {"n": [1, LONG]}, None, 7])
+        world.succeed(key, output, usage=_usage(draw), **_changes(draw, world, key))
 
 
 def _trouble(draw: Random, world: World) -> None:
@@ -174,6 +177,19 @@ def _trouble(draw: Random, world: World) -> None:
         _say_late(world, (task_id, attempt), world.started[task_id, attempt].generation - 1)
         for other in (attempt - 1, attempt + 1):
             assert world.say(AttemptSucceeded(task_id=task_id, attempt=other, output="late")) == []
+
+
+def _changes(draw: Random, world: World, key: Key) -> dict[str, Any]:
+    """What an attempt has changed of its agent's state, mostly with the version that it has seen."""
+    if draw.random() < 0.5:
+        return {}
+    seen = world.started[key].agent_state
+    values: list[list[Any]] = [[], [1], [LONG], [{"$agent": draw.choice(["k1", "k2"])}]]
+    changes = {name: draw.choice(values) for name in draw.sample(["a.b", "b", "c"], draw.randint(1, 2))}
+    versions = {name: seen[name].version if name in seen else 0 for name in changes}
+    if draw.random() < 0.2:
+        versions = {name: draw.choice([~version, 0]) for name, version in versions.items()}
+    return {"state_changes": changes, "state_versions": versions}
 
 
 def mend(world: World) -> None:

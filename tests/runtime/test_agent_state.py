@@ -9,9 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.core.commands import SwapAgent
+from engine.core.commands import Resume, SwapAgent
 from engine.core.specs.spec import AgentSpec, Retry
 from engine.errors import NotJson, StateConflict
+from engine.history.forking import fork
 from engine.platform.clock import VirtualClock
 from tests.depth import examples
 from tests.runtime import crew_for_processes
@@ -207,6 +208,54 @@ async def test_a_conflict_that_the_code_catches_is_caught_again_by_a_repeated_at
         assert (await running_engine.ended(run_id))[1] == 2
         assert kept(running_engine.state) == {"n": 2}
     assert caught == [(["n"], 1), (["n"], 1)]
+
+
+@anyio_backend
+async def test_a_value_read_before_a_repeated_step_does_not_overwrite_what_others_wrote_since(engine: Engines) -> None:
+    async def work(task: Any, ctx: Any) -> None:
+        first = ctx.state.get("n", 0)
+        ctx.state["n"] = first + 1
+        if task.text == "other":
+            return
+        await ctx.step("save", nothing)
+        if task.attempt == 1:
+            raise ConnectionError
+        ctx.state["n"] = first + 2
+
+    retries = [Retry(2, base_s=30)]
+    async with engine(agent(work, on_failure=retries), clock=VirtualClock()) as running_engine:
+        run_id = await running_engine.submit("go")
+        await running_engine.until(lambda state: any(task.retry_at_ms for task in state.tasks.values()))
+        assert kept(running_engine.state) == {"n": 1}
+        await running_engine.ask("other")
+        summary, _ = await running_engine.ended(run_id)
+        assert "its changes of 'n' in ctx.state were refused" in (summary.error or "")
+        assert kept(running_engine.state) == {"n": 2}
+
+
+@anyio_backend
+async def test_a_fork_and_an_import_go_on_with_the_state_and_apply_no_change_twice(tmp_path: Path) -> None:
+    reached = anyio.Event()
+
+    async def work(task: Any, ctx: Any) -> Any:
+        ctx.state["n"] = {"n": ctx.state.get("n", {"n": 0})["n"] + 1, "pad": LONG}
+        await ctx.step("note", nothing)
+        reached.set()
+        if (tmp_path / "go").exists():
+            return ctx.state["n"]["n"]
+        return await anyio.sleep_forever()
+
+    path = tmp_path / "team.db"
+    async with running(agent(work), path=path) as before:
+        await before.submit()
+        await reached.wait()
+    (tmp_path / "go").touch()
+    fork(path, tmp_path / "fork.db")
+    async with running(path=tmp_path / "fork.db") as after:
+        after.host.bind({str(spec.run): work for spec in after.state.specs.values()})
+        await after.host.order(Resume(target="r1"))
+        assert (await after.ended("r1"))[1] == 1
+        assert await after.ask() == 2
 
 
 Op = tuple[str, Any]

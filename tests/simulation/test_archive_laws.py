@@ -264,6 +264,9 @@ def test_every_field_with_an_id_is_known_to_renaming() -> None:
         "readers",
         "supersedes",
         "superseded_by",
+        "origin",
+        "kept",
+        "changes",
     }
     not_carried = {"running", "parked", "ready", "free", "open"}
     for kind, cls in kinds.items():
