@@ -191,6 +191,7 @@ class AgentScreen(PanelsScreen):
             agent_page.step_section(entry, (chosen or 0) + 1, width, max(6, pane.room // 2)),
             agent_page.error_section(agent, width),
             agent_page.memory_section(view.state, agent, texts, width),
+            agent_page.state_section(agent, width),
             agent_page.tools_section(steps, width),
             agent_page.conversation_section(view.state, task, texts, width),
             agent_page.record_section(agent, width),

@@ -9,7 +9,7 @@ from dashboard.views.drawing.lines import Line, cell_width
 from dashboard.views.drawing.prose import MAX_CHARACTERS, growing_prose, paragraph, prose
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.agent import agent_facts
-from dashboard.views.facts.agent_page import facts_lines, last_section
+from dashboard.views.facts.agent_page import facts_lines, last_section, state_section
 from dashboard.views.facts.agent_says import event_lines, latest_output
 from dashboard.views.facts.conversation import TaskConversation
 from dashboard.views.facts.ended import ended_tasks_in
@@ -249,3 +249,15 @@ def test_no_text_is_too_much_for_a_pane_and_a_growing_one_ends_with_its_cursor(s
     assert sum(len("".join(span.text for span in line.spans)) for line in lines) < 8 * MAX_CHARACTERS
     assert text(lines)[-1].endswith("▍")
     assert len(paragraph(said, 50, max_lines=20)) <= 20
+
+
+def test_the_page_shows_what_an_agent_keeps_for_itself_with_its_size() -> None:
+    work = team_world(agent("ada"))
+    submitted(work)
+    changes = {"solver": [{"$agent": "k1"}], "n": [1]}
+    work.record(attempt(work, "ada"), "save", state_changes=changes, state_versions=dict.fromkeys(changes, 0))
+
+    title, right, lines = state_section(work.state.agents["a1"], 30)
+
+    assert (title, right) == ("STATE", "2 keys, 33 B")
+    assert text(lines) == ["◆ solver  26 B", "◆ n  7 B"]

@@ -12,7 +12,7 @@ from dashboard.views.facts.ended import EndedTask, RecentEnd, recent_lines
 from dashboard.views.facts.spec_fields import spec_lines
 from dashboard.views.facts.step_table import whole_step
 from dashboard.views.measures.task_times import describe_times, times_of, times_plot, turn_times
-from dashboard.views.words.amounts import clock, count, duration, elapsed, pluralize
+from dashboard.views.words.amounts import clock, count, duration, elapsed, pluralize, size
 from dashboard.views.words.names import JournalTexts
 from engine.core.events import AgentSwapped, StepRecorded, SwapRolledBack
 from engine.core.queries.work.conversation import visible_exchanges
@@ -77,6 +77,17 @@ def memory_section(state: State, agent: Agent, texts: JournalTexts, width: int) 
         text = cut(" ".join(texts.of(insight.text)[: 4 * width].split()), max(8, width - 2 - len(tags)))
         lines.append(Line((Span("◇ ", "accent"), Span(text), Span(tags, "faint"))))
     return ("MEMORY", pluralize(len(insights), "insight"), lines)
+
+
+def state_section(agent: Agent, width: int) -> Section:
+    """Return the keys of the state that an agent keeps for itself (`ctx.state`), with their sizes."""
+    lines = []
+    for key, kept_value in agent.kept.items():
+        amount = f"  {size(kept_value.size_bytes)}"
+        name = cut(_line(key), max(8, width - 2 - len(amount)))
+        lines.append(Line((Span("◆ ", "accent"), Span(name), Span(amount, "muted"))))
+    total_bytes = sum(kept_value.size_bytes for kept_value in agent.kept.values())
+    return ("STATE", f"{pluralize(len(lines), 'key')}, {size(total_bytes)}", lines)
 
 
 def conversation_section(state: State, task: Task | None, texts: JournalTexts, width: int) -> Section:
