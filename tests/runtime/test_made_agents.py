@@ -1,0 +1,94 @@
+"""Agents made by agents at work: kept over processes, called again, checked, and stopped by what their makers lost."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import AgentSpec, DynamicSupervisor, ModelSpec, RunFailed
+from tests.runtime import crew_for_recipes as crew
+
+SOLVED = {"parsed": ["x", "=", "2"], "by": "solver"}
+pytestmark = pytest.mark.anyio
+
+
+def lab(run: Any = crew.architect, *, store: Path | None = None, **fields: Any) -> DynamicSupervisor:
+    spec = AgentSpec(name="architect", run=run, tools=[crew.solve, crew.parse])
+    return DynamicSupervisor(name="lab", store=store, agent_specs=[spec], **fields)
+
+
+async def test_a_new_process_with_the_maker_alone_calls_child_and_grandchild_again(tmp_path: Path) -> None:
+    for _ in range(2):
+        async with lab(store=tmp_path / "team.db") as team:
+            assert (await team.arun("x = 2")).output == SOLVED
+            recipes = {"/".join(recipe.path): recipe.revision for recipe in team._state.recipes.values()}
+
+    assert recipes == {"architect/solver": 1, "architect/solver/parser": 1}
+
+
+async def test_an_agent_that_a_person_removed_is_added_again_when_it_is_called() -> None:
+    async with lab() as team:
+        await team.arun("x = 2")
+        await team.remove_agent("parser")
+        await team.remove_agent("solver")
+
+        assert (await team.arun("x = 2")).output == SOLVED
+
+
+async def test_the_work_of_an_agent_whose_maker_lost_its_tool_fails_with_the_name_of_the_tool() -> None:
+    async with lab() as team:
+        await team.arun("x = 2")
+        await team.swap_agent("architect", AgentSpec(name="architect", run=crew.architect, tools=[crew.solve]))
+
+        with pytest.raises(RunFailed, match="architect/solver has no 'parse' any more"):
+            await team.arun("x = 2")
+
+
+async def test_a_plain_function_makes_and_calls_an_agent_from_its_thread() -> None:
+    async with lab(crew.architect_in_thread) as team:
+        assert (await team.arun("x = 2")).output == ["x", "=", "2"]
+
+
+async def test_a_made_agent_takes_part_only_where_it_is_asked() -> None:
+    async with lab() as team:
+        await team.arun("x = 2")
+
+        assert (await team.arun("y = 3")).output == {"parsed": ["y", "=", "3"], "by": "solver"}
+
+
+async def test_a_model_that_a_function_made_has_the_toolset_and_is_told_its_tasks() -> None:
+    seen: list[Any] = []
+
+    async def architect(task: Any, ctx: Any) -> Any:
+        solver = await ctx.create_agent(
+            "solver", "You solve.", capabilities=["math"], model="offline",
+            tasks={"solve": {"doc": "Solve it.", "input": {"type": "string"}, "output": {"type": "integer"}}},
+        )  # fmt: skip
+        for value, name in ((3, "solve"), ("x", "fly"), ("x = 2", "solve")):
+            try:
+                seen.append(await solver(value, task=name))
+            except Exception as error:
+                seen.append(str(error))
+        return seen[-1]
+
+    def double(number: int) -> int:
+        """Double a number."""
+        return 2 * number
+
+    models = {
+        "offline": ModelSpec(replies=[{"calls": [{"name": "double", "arguments": {"number": 1}}]}, {"text": "2"}])
+    }
+    async with lab(architect, models=models, toolsets={"math": [double]}) as team:
+        assert (await team.arun("go")).output == 2
+        spec = next(team._state.spec_of(agent) for agent in team._state.agents.values() if agent.name == "solver")
+
+    assert seen[0].startswith("architect/solver, task solve: its input does not fit")
+    assert seen[1] == "architect/solver has no task 'fly'; it has solve"
+    assert "- solve: Solve it." in spec.instructions
+
+
+async def test_a_person_makes_an_agent_for_another_within_its_rights() -> None:
+    async with lab() as team:
+        applied = await team.create_agent("architect", "parser", "You parse.", run="parse")
+
+        assert (applied.result["recipe_id"], applied.result["path"]) == ("k1", ["architect", "parser"])
