@@ -1,6 +1,6 @@
 """What an agent that another agent made may do now: its recipe within what its maker may do, looked up at each attempt.
 
-Rule: nobody gives more than it has, and what a maker has lost, its agents have lost.
+Rule: nobody gives more than it has, and what a maker has lost, its agents have lost. See docs/reference/made-agents.md.
 """
 
 from collections.abc import Iterable, Sequence
