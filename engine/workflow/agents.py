@@ -215,7 +215,7 @@ class CoordinatorAgent:
         Args:
             request_id: One request; None is all that are open or that this pool has ended.
         """
-        return progress_of(self._tables(request_id))
+        return progress_of(self._pool._call(self._pool._work.tables, request_id))
 
     def resolve_conflicts(self, request_id: str | None = None) -> Row:
         """Return tasks that were asked for more than once, and how that was resolved.
@@ -223,14 +223,8 @@ class CoordinatorAgent:
         Of tasks with the same text and input in one request the first stays with its worker; the others are cancelled
         when they are planned, before anybody begins them.
         """
-        conflicts = progress_of(self._tables(request_id))["conflicts"]
+        conflicts = self.monitor_progress(request_id)["conflicts"]
         return {"conflicts_found": len(conflicts), "resolutions": conflicts}
-
-    def _tables(self, request_id: str | None) -> list[RequestTable]:
-        work = self._pool._work
-        if request_id is None:
-            return self._pool._call(work.tables)
-        return [self._pool._call(work.table, request_id)]
 
 
 def _with_weight(worker: Worker) -> list[object]:

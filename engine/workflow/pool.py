@@ -3,6 +3,7 @@
 import asyncio
 import atexit
 import os
+import re
 import threading
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import CancelledError, Future
@@ -97,16 +98,19 @@ class SharedMemoryPool:
 
         Args:
             agent_id: Who asks; its own entries are left out, unless `exclude_own` is False.
-            tags: Tags that an entry has all of, such as `result` and the id of a request.
+            tags: Tags that an entry has all of, such as `result` and the id of a request, however old.
             segments: The segments to look in.
             min_importance: The least importance, from 0 to 1.
             exclude_own: Leave out what `agent_id` wrote itself.
             limit: At most so many, the most important and newest first; None is all.
         """
         needed_tags, places = set(tags), set(segments)
+        request_id = next((tag for tag in needed_tags if re.fullmatch(r"r\d+", tag)), None)
+        tables = self._call(self._work.tables, request_id)
         rows = [
             row
-            for row in self.read_all()
+            for table in tables
+            for row in table.insights()
             if row["segment"] in places
             and needed_tags.issubset(row["tags"])
             and row["importance"] >= min_importance
@@ -116,7 +120,7 @@ class SharedMemoryPool:
         return rows[:limit]
 
     def read_all(self) -> list[Row]:
-        """Return all entries of all segments."""
+        """Return all entries of all segments, of requests that are open or that this pool has ended."""
         return [row for table in self._call(self._work.tables) for row in table.insights()]
 
     def _add(self, spec: AgentSpec) -> None:

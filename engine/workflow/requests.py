@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from engine.core.queries.money.spending import name_of_spender
 from engine.core.records.records import JsonValue
 from engine.core.records.values import StoredValue
 from engine.core.signals import DUPLICATE
@@ -64,12 +65,12 @@ class Assignment:
 
     @classmethod
     async def read(cls, task: Task, state: State, text: ReadText) -> "Assignment":
-        """Copy a task, and read what the state holds by reference; a worker that has left is called by its id."""
+        """Copy a task, and read what the state holds by reference."""
         task = copy(task)
         queue = task.queue or ""
         agent_id = queue.removeprefix("agent:") if queue.startswith("agent:") else task.agent_id or task.worker_id or ""
-        agent = state.agents.get(agent_id)
-        return cls(task, agent_id if agent is None else agent.name, await text(task.input), await text(task.output))
+        name = name_of_spender(state, agent_id) or agent_id
+        return cls(task, name, await text(task.input), await text(task.output))
 
     @property
     def status(self) -> str:

@@ -88,8 +88,10 @@ class PoolWork:
                     break
         return await self.table(run_id)
 
-    async def tables(self) -> list[RequestTable]:
-        """Return all requests that are open, and those of this pool that have ended, oldest first."""
+    async def tables(self, run_id: str | None = None) -> list[RequestTable]:
+        """Return one request; or all that are open and those of this pool that have ended, oldest first."""
+        if run_id is not None:
+            return [await self.table(run_id)]
         state, text = await self._newest()
         requests = {**self._ending, **{run_id: Request.of(state, run_id) for run_id in state.runs}}
         in_order = sorted(requests, key=lambda run_id: int(run_id[1:]))

@@ -29,6 +29,7 @@ SUBJECTS = (
     "supervised",
     "models",
     "crowds",
+    "workflow",
     "full",
     "graphs",
     "activities",

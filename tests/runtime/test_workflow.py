@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from engine import (
     CommandRefusedError,
     CoordinatorAgent,
     HostStopped,
+    ModelSpec,
     RunFailed,
     SharedMemoryPool,
     StoreBusy,
@@ -27,6 +29,7 @@ from engine import (
     WorkerAgent,
     supervisor_worker_workflow,
 )
+from engine.core.records.records import copy_with
 from engine.errors import BlocksPool
 from engine.workflow.lead import smooth_weighted
 from tests.depth import examples
@@ -281,6 +284,37 @@ def test_the_work_of_a_worker_that_dies_goes_to_another(pool: SharedMemoryPool) 
     assert [result["agent_id"] for result in whole["results"]] == ["bob"] * 6
 
 
+def test_the_work_of_a_worker_that_is_removed_goes_to_another(pool: SharedMemoryPool) -> None:
+    slow = Gate()
+    WorkerAgent(pool, "ada", run=slow)
+    WorkerAgent(pool, "bob", run=upper)
+    supervisor = SupervisorAgent(pool)
+    tasks = supervisor.delegate("a\nb\nc\nd", ["ada"], 4)
+    assert slow.begun.wait(PATIENCE_S)
+
+    pool._call(partial(pool._team.remove_agent, "ada", mode="requeue"))
+    slow.goes_on.set()
+    whole = supervisor.aggregate_results(tasks[0]["request_id"])
+
+    assert {result["agent_id"] for result in whole["results"][1:]} == {"bob"}
+    assert len(whole["results"]) == 4
+
+
+def test_a_model_plans(pool: SharedMemoryPool) -> None:
+    WorkerAgent(pool, "ada", run=upper)
+    replies = [{"match": "into 2 independent", "text": '{"tasks": ["count eggs", "weigh eggs"]}'}, {"text": "no"}]
+    models = {"planning": ModelSpec(replies=replies)}
+    pool._call(partial(pool._team.set_options, copy_with(pool._team._supervisor.options, models=models)))
+    supervisor = SupervisorAgent(pool, model="planning")
+
+    tasks = supervisor.delegate("look at the eggs", num_tasks=2)
+    whole = supervisor.aggregate_results(tasks[0]["request_id"])
+
+    assert (whole["final_result"], whole["planner"]) == ("COUNT EGGS\n\nWEIGH EGGS", "model")
+    with pytest.raises(RunFailed, match="does not fit the schema"):
+        supervisor.delegate("look at the hens", num_tasks=3)
+
+
 def test_progress_is_true_in_the_middle(pool: SharedMemoryPool) -> None:
     slow = Gate()
     WorkerAgent(pool, "ada", run=slow)
@@ -423,6 +457,7 @@ def test_what_was_done_before_a_kill_is_there_for_the_next_process(tmp_path: Pat
         whole = SupervisorAgent(heir).aggregate_results("r1")
     with SharedMemoryPool(path) as reader:
         assert SupervisorAgent(reader).aggregate_results("r1") == whole
+        assert len(reader.read_relevant(tags=["result", "r1"])) == 3
 
     assert [result["content"] for result in whole["results"]] == ["ONE", "TWO", "LAST"]
     assert sorted(done_again) == ["last", "more"]
