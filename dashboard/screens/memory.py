@@ -44,7 +44,7 @@ class MemoryScreen(TableScreen):
     def __init__(self) -> None:
         super().__init__()
         self.finding = InsightFilterLine(self, self.show_filtered)
-        self._texts = TextReading(self.update_now)
+        self._texts = TextReading(self._update_at_once)
         self._search = InsightSearch()
         self._found: FoundInsights | None = None
         self._searched: tuple[object, ...] = ()
@@ -73,8 +73,8 @@ class MemoryScreen(TableScreen):
 
         def receive(found: FoundInsights) -> None:
             is_new = self._found is None or found.needle != self._found.needle
-            self._found, self._searched, self._is_searching, self.due_ms = found, wanted, False, 0
-            self.update_now()
+            self._found, self._searched, self._is_searching = found, wanted, False
+            self._update_at_once()
             if is_new and found.ids and self.is_there:
                 self.select_row(found.ids[0])
 
@@ -84,6 +84,11 @@ class MemoryScreen(TableScreen):
         self.deck.background.read(
             lambda reader: self._search.filtered(reader, state, needle, now_ms), receive, on_failure=handle_failure
         )
+
+    def _update_at_once(self) -> None:
+        """Show what has been read, although a long listing may be due only later."""
+        self.due_ms = 0
+        self.update_now()
 
     def describe_row(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
         insight = view.state.insights.get(key)
@@ -95,6 +100,8 @@ class MemoryScreen(TableScreen):
         return details
 
     def facts(self) -> list[Cell]:
+        if self._found is not None and self._found.needle != self.finding.needle:
+            return [Cell("searching …", "muted")]
         return [*super().facts(), *([] if self.finding.needle else [Cell(f"{self._shown_count:,}", "muted")])]
 
     def chosen_insights(self) -> dict[str, str]:

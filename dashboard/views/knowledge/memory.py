@@ -98,7 +98,8 @@ def _reads_cell(row: InsightRow) -> Cell:
 
 
 COLUMNS: tuple[Column[InsightRow, Any], ...] = (
-    Column("ID", cell=lambda row: Cell(row.insight.id), shell_rank=1),
+    Column("ID", 6, drop=5, meaning="names it for :forget and in a shell", shell_rank=1,
+           cell=lambda row: Cell(row.insight.id, "faint")),
     Column("SEGMENT", 8, grow=1, max_width=20, meaning="where it was written; private is of its author alone",
            shell_rank=2, cell=lambda row: Cell(row.insight.segment, "muted" if row.insight.superseded_by else "")),
     Column("AUTHOR", 8, grow=1, max_width=18, named=True, meaning="who wrote it", shell_rank=3,
