@@ -8,6 +8,7 @@ import pytest
 
 from engine import AgentSpec, CommandRefusedError, Context, InsightConflict, InsightTimeout, Task
 from engine.core.commands import Cancel, Forget, Pause, Remember, Resume
+from engine.core.specs.failure_policies import Retry
 from engine.core.specs.memory import MemoryOptions, SegmentRights
 from engine.core.specs.model_spec import ModelSpec
 from engine.core.specs.options import SupervisorOptions
@@ -79,6 +80,24 @@ async def test_a_version_that_others_have_replaced_is_a_conflict_with_the_newest
         error = "m2 is newer than version 1: read it, and write again with its version"
         assert await running.ask() == f"{error} | two 3 ('x',)"
         assert [each.superseded_by for each in running.state.insights.values()] == ["m2", "m3", None]
+
+
+async def test_a_retry_gets_the_version_that_it_wrote_also_when_that_is_forgotten(engine: Engines) -> None:
+    versions: list[int] = []
+
+    async def works(task: Task, ctx: Context) -> int:
+        old = await ctx.memory.write("one", segment="facts")
+        new = await ctx.memory.supersede(old.id, "two", expect=old.version)
+        versions.append(new.version)
+        if len(versions) == 1:
+            await running.host.order(Forget(insights=[old.id, new.id]))
+            raise ConnectionError
+        return len(running.state.insights)
+
+    async with engine(AgentSpec(name="ada", run=works, on_failure=[Retry()])) as running:
+        assert await running.ask() == 0
+
+    assert versions == [2, 2]
 
 
 async def test_who_may_not_write_or_read_is_told_in_one_line(engine: Engines) -> None:

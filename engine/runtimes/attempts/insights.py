@@ -3,7 +3,9 @@
 Rights and versions are decided by the core (`decide.people.memory`); here is found out why nothing was written.
 """
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from engine.core.entities.memory import PRIVATE
 from engine.core.queries.team.memory import NewInsight, may_read, refusal_of, root_of
@@ -102,13 +104,24 @@ class AttemptInsights:
             if task is None or key not in task.steps:
                 raise self._refusal(new)
             output = await self._services.text(task.steps[key])
-        if isinstance(output, dict):
-            raise await self._conflict(str(output["conflict"]), new)
-        insight = attempt.state.insights.get(str(output))
+        written: Mapping[str, Any] = output if isinstance(output, dict) else {"insight": str(output), "version": 1}
+        if "conflict" in written:
+            raise await self._conflict(written["conflict"], new)
+        insight = attempt.state.insights.get(written["insight"])
         if insight is not None:
             return await with_text(insight, self._services.text)
         # A rerun, and it was forgotten meanwhile.
-        return Insight(str(output), text, tags, importance, new.segment, effect.agent_id, effect.agent)
+        return Insight(
+            id=written["insight"],
+            text=text,
+            tags=tags,
+            importance=importance,
+            segment=new.segment,
+            agent_id=effect.agent_id,
+            author=effect.agent,
+            version=written["version"],
+            supersedes=new.supersedes,
+        )
 
     def _refusal(self, new: NewInsight) -> BaseException:
         """Return why nothing was written: by the rules, or because the attempt is another's by now."""

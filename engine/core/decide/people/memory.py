@@ -17,6 +17,7 @@ from engine.core.queries.team.memory import (
     refusal_of,
     root_of,
 )
+from engine.core.records.records import JsonValue
 from engine.core.records.values import pluralize
 from engine.core.signals import InsightNoted, PartTold
 from engine.core.state import Agent, Insight, State, Supervisor, Timer
@@ -34,12 +35,16 @@ def insight_noted(state: State, signal: InsightNoted, ctx: DecisionContext) -> l
     if refusal_of(state, root, agent, new) is not None:
         return []  # the attempt finds out why by itself
     newer = conflict_of(state, new)
-    insight_id = Mint(state)("m")
-    output = insight_id if newer is None else {"conflict": newer.id}
+    older = None if newer is not None else _superseded_by(state, new)
+    insight_id, version = Mint(state)("m"), 1 if older is None else older.version + 1
+    output: JsonValue = insight_id
+    if newer is not None:
+        output = {"conflict": newer.id}
+    elif version > 1:  # a repeated attempt gets it from here, as the insight may be forgotten by then
+        output = {"insight": insight_id, "version": version}
     step = attempt_event(StepRecorded, attempt, signal, name="remember", output=output, duration_ms=0)
     if newer is not None:
         return [step]
-    older = _superseded_by(state, new)
     insight = Remembered(
         run_id=task.run_id,
         task_id=task.id,
@@ -53,7 +58,7 @@ def insight_noted(state: State, signal: InsightNoted, ctx: DecisionContext) -> l
         importance=signal.importance,
         expires_ms=_expiry_ms(signal.expires_s, ctx),
         evidence=Evidence(run_id=task.run_id, task_id=task.id, step=signal.key),
-        version=1 if older is None else older.version + 1,
+        version=version,
         supersedes=None if older is None else older.id,
     )
     return [*_make_room(state, root, agent, insight, ctx), step, insight]
