@@ -36,6 +36,7 @@ SUBJECTS = (
     "choosing",
     "catalogue",
     "memory",
+    "recipes",
     "archives",
     "imports",
     "streams",
