@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from engine import AgentSpec, DynamicSupervisor, ModelSpec, RunFailed
@@ -13,7 +14,7 @@ pytestmark = pytest.mark.anyio
 
 
 def lab(run: Any = crew.architect, *, store: Path | None = None, **fields: Any) -> DynamicSupervisor:
-    spec = AgentSpec(name="architect", run=run, tools=[crew.solve, crew.parse])
+    spec = AgentSpec(name="architect", run=run, tools=[crew.solve, crew.parse], max_concurrency=3)
     return DynamicSupervisor(name="lab", store=store, agent_specs=[spec], **fields)
 
 
@@ -24,6 +25,19 @@ async def test_a_new_process_with_the_maker_alone_calls_child_and_grandchild_aga
             recipes = {"/".join(recipe.path): recipe.revision for recipe in team._state.recipes.values()}
 
     assert recipes == {"architect/solver": 1, "architect/solver/parser": 1}
+
+
+async def test_requests_at_once_that_keep_the_same_agent_do_not_conflict() -> None:
+    async with lab() as team, anyio.create_task_group() as group:
+        outputs: list[Any] = []
+
+        async def ask() -> None:
+            outputs.append((await team.arun("x = 2")).output)
+
+        for _ in range(3):
+            group.start_soon(ask)
+
+    assert outputs == [SOLVED] * 3
 
 
 async def test_an_agent_that_a_person_removed_is_added_again_when_it_is_called() -> None:

@@ -3,6 +3,8 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
+from engine.core.entities.recipes import KEY
+from engine.core.queries.team.recipe_ids import recipe_ids_in
 from engine.core.records.records import JsonValue
 from engine.core.state import MAX_KEPT_BYTES, MAX_KEPT_KEYS, Agent, Task
 
@@ -18,8 +20,9 @@ def has_conflict(
         versions: The version of each value that the attempt has seen, 0 if there was none; as its complement (`~`) if
             the attempt has not repeated all steps with changes.
     """
-    if not all(_is_known(agent, task, key, versions.get(key, 0)) for key in changes):
-        return True
+    for key, change in changes.items():
+        if not _is_known(agent, task, key, versions.get(key, 0)) and not _is_present(agent, key, change):
+            return True
     sizes = {key: value.size_bytes for key, value in agent.kept.items() if key not in changes}
     sizes |= {key: size_of(key, change[0]) for key, change in changes.items() if change}
     # An attempt checks this itself, so only the keys of others can have filled it.
@@ -30,6 +33,17 @@ def _is_known(agent: Agent, task: Task, key: str, seen: int) -> bool:
     present, seen = version_of(agent, key), max(seen, ~seen)
     own_versions = [] if task.changes is None else task.changes.versions.get(key, [])
     return present == seen or (seen in own_versions and present == own_versions[-1])
+
+
+def _is_present(agent: Agent, key: str, change: Sequence[JsonValue]) -> bool:
+    """Return whether another attempt has kept the same made agent already, which both have found by one recipe.
+
+    Other equal values conflict: a counter that two attempts raise from 1 is 2 for both, and must become 3.
+    """
+    value, recipe_ids = agent.kept.get(key), recipe_ids_in([*change])
+    if value is None or [*change] != [{KEY: recipe_id} for recipe_id in recipe_ids] or not recipe_ids:
+        return False
+    return value.recipes == recipe_ids and value.size_bytes == size_of(key, change[0])
 
 
 def version_of(agent: Agent, key: str) -> int:
