@@ -76,10 +76,10 @@ def test_an_insight_is_shown_with_its_step_and_versions_and_nothing_controls_the
         (("show", "m99"), 3, "there is no insight 'm99'; it may be forgotten by now"),
         (("show",), 2, "missing argument 'ID...'"),
         (("forget", "m1"), 4, "no engine answers, so nothing was changed"),
-        (("--segment", "Bad!"), 2, "segment must be a lowercase ASCII letter"),
-        (("--any-tag", ""), 2, "any_of"),
+        (("--segment", "Bad!"), 2, "--segment must be a lowercase ASCII letter"),
+        (("--any-tag", ""), 2, "--any-tag must be"),
         (("--min-importance", "nan"), 2, "'nan' is not a number"),
-        (("x" * 10_001,), 2, "text"),
+        (("x" * 10_001,), 2, "WORDS must be"),
     ],
 )
 def test_bad_input_is_one_line(run: Run, words: tuple[str, ...], status: int, line: str) -> None:

@@ -23,6 +23,8 @@ from engine.core.state import Insight
 SEARCH = "search"
 """The subcommand that may be left out."""
 MAX_ROWS = 50_000
+_OPTIONS = {"segment": "--segment", "any_of": "--any-tag", "all_of": "--all-tag", "min_importance": "--min-importance"}
+"""Options by the condition of a search that they set."""
 
 
 class MemoryGroup(click.Group):
@@ -64,7 +66,8 @@ def search(ctx: click.Context, /, *, words: tuple[str, ...], limit: int, **condi
     try:
         query = InsightQuery(text=" ".join(words), **conditions)
     except BadValue as error:
-        fail("usage", str(error), "see: quarterdeck memory search --help")
+        option = _OPTIONS.get(str(error.path[0]), "WORDS")
+        fail("usage", f"{option} {error.text}", "see: quarterdeck memory search --help")
     with read_team(ctx) as look:
         insights = look.state.insights
         found = InsightSearch().search(look.reader, look.state, query, now_ms=look.now_ms, limit=limit)
