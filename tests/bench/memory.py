@@ -109,7 +109,7 @@ async def _first(pool: Pool, index: InsightIndex) -> list[Row]:
     what = f"the first search by words among {INSIGHTS:,} insights"
     return [
         Row(what=what, took=took, unit="s", budget=3.0, computes=True),
-        Row(what=f"the longest that others wait for {what}", took=longest, budget=100.0),
+        Row(what=f"the longest that others wait for {what}", took=longest, budget=100.0, computes=True),
     ]
 
 
