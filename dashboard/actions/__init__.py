@@ -14,6 +14,7 @@ from dashboard.actions.application import APPLICATION_ACTIONS
 from dashboard.actions.catalogue import CATALOGUE_ACTIONS
 from dashboard.actions.inspection import INSPECTION_ACTIONS
 from dashboard.actions.memory import MEMORY_ACTIONS
+from dashboard.actions.recipes import RECIPE_ACTIONS
 from dashboard.actions.specs import SPEC_ACTIONS
 from dashboard.actions.team import TEAM_ACTIONS
 from dashboard.actions.time_travel import TIME_TRAVEL_ACTIONS
@@ -27,6 +28,7 @@ ACTIONS: tuple[Action, ...] = (
     *TEAM_ACTIONS,
     *CATALOGUE_ACTIONS,
     *MEMORY_ACTIONS,
+    *RECIPE_ACTIONS,
     *TIME_TRAVEL_ACTIONS,
     *INSPECTION_ACTIONS,
     *APPLICATION_ACTIONS,

@@ -30,6 +30,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "costs": ("dashboard.cli.costs:costs", "Show who spent it: agents, models, tools, tasks."),
         "events": ("dashboard.cli.events:events", "Print events, or follow them."),
         "memory": ("dashboard.cli.knowledge.memory:memory", "Find what the team remembers; forget some of it."),
+        "recipes": ("dashboard.cli.knowledge.recipes:recipes", "List agents that agents made; remove or promote some."),
         "explain": ("dashboard.cli.explain:explain", "Say where the time of a run went."),
         "wait": ("dashboard.cli.run:wait", "Wait for a run and print its output."),
         "serve": ("dashboard.cli.web:serve", "Open the dashboard to browsers."),

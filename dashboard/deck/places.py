@@ -28,6 +28,7 @@ _ORDER = (
     "costs",
     "catalogue",
     "memory",
+    "recipes",
 )
 """Places with a fixed key, in the order of the keys; any other place gets the next key."""
 _NUMBERS = "1234567890"

@@ -3,7 +3,7 @@
 `network` only decides which rows exist; their cells are made when they are drawn.
 """
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
@@ -41,6 +41,7 @@ from dashboard.views.words.help import COST_MEANING, P50_MEANING, STATE_MEANING,
 from dashboard.views.words.roles import name_with_role
 from dashboard.views.words.subjects import SupervisorSubject, filter_agents
 from engine.core.queries.team.figures import median
+from engine.core.queries.team.recipes import makers
 from engine.core.queries.team.tree import MAX_UNWARNED_DEPTH, depth_of, levels_of, lineage_of, mean_ms_of
 from engine.core.state import Agent, State, Supervisor
 
@@ -289,6 +290,7 @@ def network(
         now_ms,
         measures.sorting,
         _FilteredMembers(state, row_filter, counts),
+        makers(state) if measures.sorting == DECLARED else {},
     )
     roots = state.roots if root is None else [state.supervisors[root]] if root in state.supervisors else []
     for root_id in build.passing.select([root.id for root in roots]):
@@ -385,6 +387,8 @@ class _TreeBuilder(NamedTuple):
     now_ms: int
     sorting: Sorting
     passing: "_FilteredMembers"
+    makers: Mapping[str, str]
+    """The maker of each made agent, below which it stands; empty if agents are sorted."""
 
 
 def _add_branch(build: _TreeBuilder, supervisor: Supervisor, leads: tuple[str, str]) -> None:
@@ -397,16 +401,31 @@ def _add_branch(build: _TreeBuilder, supervisor: Supervisor, leads: tuple[str, s
     lines[supervisor.id] = _Line(own_lead, supervisor.name)
     members, folded = _members(state, supervisor, build.folding, build.counts, build.now_ms)
     left = build.passing.select(members)
-    inner, end = below + "├ ", below + "└ "
-    for index, member in enumerate(_sort_members(build, left)):
-        last = index == len(left) - 1 and not folded
-        lead = end if last else inner
-        if (lower := state.supervisors.get(member)) is not None:
-            _add_branch(build, lower, (lead, below + ("  " if last else "│ ")))
-        else:
-            lines[member] = _Line(lead, name_with_role(state, state.agents[member]))
+    shown_makers = {*left} & {*build.makers.values()}
+    made_by: dict[str, list[str]] = {}
+    for member in _sort_members(build, left):
+        maker_id = build.makers.get(member)
+        made_by.setdefault(maker_id if maker_id is not None and maker_id in shown_makers else supervisor.id, []).append(
+            member
+        )
+    _add_members(build, supervisor.id, made_by, below, has_more=bool(folded))
     if folded:
-        lines[f"fold:{supervisor.id}"] = _Line(end, "", folded)
+        lines[f"fold:{supervisor.id}"] = _Line(below + "└ ", "", folded)
+
+
+def _add_members(
+    build: _TreeBuilder, above: str, made_by: Mapping[str, Sequence[str]], below: str, *, has_more: bool = False
+) -> None:
+    """Add the members below a supervisor, or the agents that an agent made, each with those that it made."""
+    state, members = build.state, made_by.get(above, ())
+    for index, member in enumerate(members):
+        is_last = index == len(members) - 1 and not has_more
+        lead, deeper = below + ("└ " if is_last else "├ "), below + ("  " if is_last else "│ ")
+        if (lower := state.supervisors.get(member)) is not None:
+            _add_branch(build, lower, (lead, deeper))
+        else:
+            build.lines[member] = _Line(lead, name_with_role(state, state.agents[member]))
+            _add_members(build, member, made_by, deeper)
 
 
 def _sort_members(build: _TreeBuilder, members: list[str]) -> list[str]:

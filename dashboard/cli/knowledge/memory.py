@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from dashboard.cli.group import shared_options
+from dashboard.cli.knowledge.default_command import DefaultCommandGroup
 from dashboard.cli.lists import TeamReading, read_team
 from dashboard.cli.printing.items import Item, fields_of
 from dashboard.cli.printing.listings import make_table
@@ -20,27 +21,12 @@ from engine.core.queries.team.memory import versions_of
 from engine.core.specs.memory import InsightQuery
 from engine.core.state import Insight
 
-SEARCH = "search"
-"""The subcommand that may be left out."""
 MAX_ROWS = 50_000
 _OPTIONS = {"segment": "--segment", "any_of": "--any-tag", "all_of": "--all-tag", "min_importance": "--min-importance"}
 """Options by the condition of a search that they set."""
 
 
-class MemoryGroup(click.Group):
-    """A group that searches where no other subcommand is named."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the name of the search in front of its words and options."""
-        at = 0
-        while at < len(args) and args[at].partition("=")[0] in ("--json", "--debug", "--db"):
-            at += 2 if args[at] == "--db" else 1
-        if not ({*args[at : at + 1]} & {*self.commands, *ctx.help_option_names}):
-            args = [*args[:at], SEARCH, *args[at:]]
-        return super().parse_args(ctx, args)
-
-
-@click.group("memory", cls=MemoryGroup)
+@click.group("memory", cls=DefaultCommandGroup)
 def memory() -> None:
     """Find what the agents of the team remember, show it in full, or let it be forgotten.
 
@@ -49,7 +35,7 @@ def memory() -> None:
     """
 
 
-@memory.command(SEARCH)
+@memory.command("search")
 @click.argument("words", nargs=-1)
 @click.option("--segment", metavar="S", help="Only this segment; private is of each agent alone.")
 @click.option("--any-tag", "any_of", metavar="T", multiple=True, help="With one of these tags at least.")

@@ -234,6 +234,11 @@ def _forget(args: Args) -> list[str]:
     return ["memory", *_line("forget", [*map(_text, ids)] if isinstance(ids, list) else [])]
 
 
+def _retire(args: Args) -> list[str]:
+    ids = args.get("recipes")
+    return ["recipes", *(_line("remove", [*map(_text, ids)]) if isinstance(ids, list) and ids else ["gc"])]
+
+
 _FORMATTERS: dict[str, Callable[[Args], list[str]]] = {
     "set_deadline": lambda args: [
         "deadline",
@@ -249,6 +254,7 @@ _FORMATTERS: dict[str, Callable[[Args], list[str]]] = {
         *(["--grace", _text(args["grace_s"])] if "grace_s" in args else []),
     ],
     "forget": _forget,
+    "retire_recipes": _retire,
     "declare": _add,
     "add_agent": _add,
     "add_supervisor": _add,
@@ -267,5 +273,5 @@ _FIELDS_WITHOUT_OPTION = {"set_deadline": ("due_ms",), "add_agent": ("name", "ev
 """Fields of these commands without an option. The generation that a swap expects is left out: it is a guard."""
 _IN_FILES = ("spec", "team", "member")
 """Fields whose values are in the file that the line names."""
-_PYTHON_ONLY = ("register_spec", "unregister_spec", "create_agent", "retire_recipes", "ping")
+_PYTHON_ONLY = ("register_spec", "unregister_spec", "create_agent", "ping")
 """Commands without a subcommand."""

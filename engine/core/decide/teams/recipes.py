@@ -1,7 +1,5 @@
 """Decides on agents that agents make: recipes are written before the agent is added, and retired by people."""
 
-from collections.abc import Iterator
-
 from engine.core import commands
 from engine.core.decide.teams.leaving import remove_member
 from engine.core.decide.teams.swapping import refusals, swap_event
@@ -21,6 +19,7 @@ from engine.core.queries.team.recipes import (
     recipe_id_of,
     recipe_named,
     references_to_recipes,
+    unused_recipes,
 )
 from engine.core.queries.work.placement import queue_takeovers
 from engine.core.records.records import JsonValue, copy_with
@@ -145,14 +144,3 @@ def retire_recipes(state: State, command: commands.RetireRecipes, ctx: DecisionC
         summary=f"removed {', '.join(path_of(recipe) for recipe in recipes.values())}",
         result={"recipes": [*recipes]},
     )
-
-
-def unused_recipes(state: State) -> Iterator[str]:
-    """Yield the recipes that nothing refers to, children before the maker that only they refer to."""
-    references = references_to_recipes(state)
-    gone: set[str] = set()
-    for recipe in sorted(state.recipes.values(), key=lambda each: -len(each.path)):
-        refers = references[recipe.id]
-        if not refers.agents and not refers.values and gone.issuperset(refers.children):
-            gone.add(recipe.id)
-            yield recipe.id

@@ -1,5 +1,7 @@
 """Recipes of a team: found by path, their agents, and what refers to them."""
 
+from collections.abc import Iterator
+
 from engine.core.entities.recipes import Recipe
 from engine.core.errors import Refused
 from engine.core.records.records import fact
@@ -38,6 +40,17 @@ def references_to_recipes(state: State) -> dict[str, References]:
     return found
 
 
+def unused_recipes(state: State) -> Iterator[str]:
+    """Yield the recipes that nothing refers to, children before the maker that only they refer to."""
+    references = references_to_recipes(state)
+    gone: set[str] = set()
+    for recipe in sorted(state.recipes.values(), key=lambda each: -len(each.path)):
+        refers = references[recipe.id]
+        if not refers.agents and not refers.values and gone.issuperset(refers.children):
+            gone.add(recipe.id)
+            yield recipe.id
+
+
 def recipe_id_of(agent: Agent) -> str:
     """Return the recipe that made an agent; "" if none did."""
     return agent.origin.id if agent.origin is not None and agent.origin.kind == "recipe" else ""
@@ -70,6 +83,18 @@ def find_recipe(state: State, target: str) -> Recipe:
         raise Refused(f"several recipes have the path {target}: {', '.join(recipe.id for recipe in found)}; give an id")
     known = ", ".join(f"{recipe.id} {path_of(recipe)}" for recipe in [*state.recipes.values()][:10])
     raise Refused(f"no recipe {target!r:.80}; {f'known: {known}' if known else 'no agent has made another'}")
+
+
+def makers(state: State) -> dict[str, str]:
+    """Return the maker of each made agent, by id, as far as both are in the team."""
+    agent_ids = {recipe_id: agent.id for agent in state.agents.values() if (recipe_id := recipe_id_of(agent))}
+    found = {}
+    for recipe_id, agent_id in agent_ids.items() if state.recipes else ():
+        parent_id = state.recipes[recipe_id].parent_id if recipe_id in state.recipes else ""
+        maker_id = agent_ids.get(parent_id, parent_id)
+        if maker_id in state.agents:
+            found[agent_id] = maker_id
+    return found
 
 
 def path_of(recipe: Recipe) -> str:
