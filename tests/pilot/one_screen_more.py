@@ -22,15 +22,15 @@ def last_line(hand: Hand) -> str:
 
 
 async def test_its_key_opens_it_and_until_then_it_is_not_imported(tmp_path: Path) -> None:
-    assert (keys()["lengths"], places()[-1], "lengths" in tabs()) == ("f15", "lengths", False)
+    assert (keys()["lengths"], places()[-1], "lengths" in tabs()) == ("f16", "lengths", False)
     async with opened(tmp_path) as hand:
         assert MODULE not in sys.modules
-        await hand.press("f15")
+        await hand.press("f16")
 
         assert (hand.place, MODULE in sys.modules) == ("lengths", True)
         assert [hand.line(HEADINGS + y).split()[-2:] for y in range(2)] == [["scout", "5"], ["parser", "6"]]
         assert "w only long" in last_line(hand)
-        await hand.press("1", "f15", "slash", *"scout", "enter")
+        await hand.press("1", "f16", "slash", *"scout", "enter")
         assert {*hand.table.rows.keys} == {one.id for one in hand.work.state.agents.values() if "scout" in one.name}
 
 
@@ -49,7 +49,7 @@ async def test_the_palette_finds_it_and_says_its_key(tmp_path: Path) -> None:
         palette.query_one(Input).value = "lengths"
         listed = palette.query_one(OptionList)
         await until(hand.pilot, lambda: listed.option_count == 1)
-        assert "lengths  (f15)" in str(listed.get_option_at_index(0).prompt)
+        assert "lengths  (f16)" in str(listed.get_option_at_index(0).prompt)
         await hand.press("enter")
         await until(hand.pilot, lambda: not isinstance(hand.app.screen, Palette))
         assert hand.place == "lengths"
@@ -58,11 +58,11 @@ async def test_the_palette_finds_it_and_says_its_key(tmp_path: Path) -> None:
 async def test_the_help_of_every_screen_names_its_key_and_its_own_explains_its_keys_and_columns(tmp_path: Path) -> None:
     async with opened(tmp_path, size=(160, 200)) as hand:
         await hand.press("question_mark")
-        assert "f13           go to Catalogue\nf14           go to Memory\nf15           go to Lengths" in hand.told(
+        assert "f14           go to Memory\nf15           go to Recipes\nf16           go to Lengths" in hand.told(
             "details"
         )
         assert ": lengths" in hand.told("details")
-        await hand.press("escape", "f15", "question_mark")
+        await hand.press("escape", "f16", "question_mark")
         assert "show only the agents with a long name, or all of them" in hand.told("details")
         assert "how many letters a name has" in hand.told("details")
 
@@ -76,6 +76,6 @@ async def test_an_address_leads_to_it_with_its_filter(tmp_path: Path) -> None:
 
 async def test_in_the_past_it_shows_the_team_as_it_was(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
-        await hand.press("f15")
+        await hand.press("f16")
         hand.app.past.goto_seq(1)
         await until(hand.pilot, lambda: hand.app.view.past is not None and not hand.table.rows.keys)

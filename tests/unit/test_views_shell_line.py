@@ -72,7 +72,7 @@ def test_the_command_line_knows_every_word_of_it(line: str) -> None:
 def test_every_command_that_is_not_sent_by_python_alone_is_said_as_a_command_line() -> None:
     silent = {kind for kind in on.COMMAND_KINDS if shell_line(kind, {}) == ""}
 
-    assert silent == {"register_spec", "unregister_spec", "create_agent", "retire_recipes", "ping"}
+    assert silent == {"register_spec", "unregister_spec", "create_agent", "ping"}
 
 
 def test_every_command_line_begins_with_a_subcommand() -> None:

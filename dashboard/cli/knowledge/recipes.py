@@ -16,12 +16,12 @@ from dashboard.views.knowledge.recipes import COLUMNS, EMPTY, RecipeRow, recipe_
 from engine.catalogue.entries import Pack
 from engine.catalogue.writer import CatalogueWriter
 from engine.core.commands import RetireRecipes
-from engine.core.entities.recipes import Recipe
 from engine.core.errors import Refused
 from engine.core.queries.team.models import team_servers
 from engine.core.queries.team.recipes import find_recipe, references_to_recipes, unused_recipes
 from engine.core.records.records import JsonValue
 from engine.core.specs.spec import BOUND
+from engine.core.state import Recipe
 
 MAX_PACK_CHARS = 64
 

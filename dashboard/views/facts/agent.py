@@ -62,7 +62,7 @@ def agent_facts(
     return [
         *_head(agent, counts, activity, events, now_ms),
         *_program(spec),
-        *_origin(agent),
+        *_origin(state, agent),
         *_place(state, agent, spec),
         *usage_facts(agent.usage),
         *_turns(state, agent, events),
@@ -115,8 +115,12 @@ def _name_of_tool(reference: str) -> str:
     return reference.rpartition(":")[2].rpartition(".")[2] or reference
 
 
-def _origin(agent: Agent) -> Iterator[Fact]:
-    if (origin := agent.origin) is not None:
+def _origin(state: State, agent: Agent) -> Iterator[Fact]:
+    origin = agent.origin
+    if origin is not None and origin.kind == "recipe" and origin.id in state.recipes:
+        maker = "/".join(state.recipes[origin.id].path[:-1])
+        yield Fact("made by", f"{maker}, recipe {origin.id}", "muted", "place", rank=6)
+    elif origin is not None:
         is_found = origin.kind == "discovery"
         label, kind = ("found", "for a request:") if is_found else ("from", origin.kind)
         yield Fact(label, f"{kind} {origin.id}", "muted", "place", rank=6, more=f"content {origin.hash}")

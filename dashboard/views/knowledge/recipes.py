@@ -9,12 +9,11 @@ from dashboard.views.drawing.row_pane import RowDetails, indent_lines, labelled_
 from dashboard.views.drawing.rows import EMPTY as EMPTY_CELL
 from dashboard.views.drawing.rows import Cell, Column, Listing, labelled_cell, make_cells, visible_columns
 from dashboard.views.words.amounts import ago, count, moment, pluralize
-from engine.core.entities.recipes import Recipe
 from engine.core.queries.targets import name_of
 from engine.core.queries.team.made import MadeAgent, made_now
 from engine.core.queries.team.recipes import References, maker_of, path_of, references_to_recipes
 from engine.core.records.values import as_text
-from engine.core.state import State
+from engine.core.state import Recipe, State
 
 MAX_REMOVED = 5
 MAX_PRIMER_CHARACTERS = 8_000
@@ -67,8 +66,8 @@ def _references_cell(row: RecipeRow) -> Cell:
 
 
 COLUMNS: tuple[Column[RecipeRow, Any], ...] = (
-    Column("ID", cell=lambda row: Cell(row.recipe.id), shell_rank=1),
-    Column("PATH", cell=lambda row: Cell(path_of(row.recipe)), shell_rank=2),
+    Column("ID", cell=lambda row: Cell(row.recipe.id), meaning="id of a recipe", shell_rank=1),
+    Column("PATH", cell=lambda row: Cell(path_of(row.recipe)), meaning="makers and name of a made agent", shell_rank=2),
     Column("MADE BY", 18, grow=2, max_width=40, named=True, shell_rank=0, cell=_path_cell,
            meaning="makers, and below each the agents that it made"),
     Column("AGENT", 8, meaning="the agent that it made", cell=_agent_cell, shell_rank=3),
@@ -169,7 +168,7 @@ def recipe_facts(row: RecipeRow) -> list[tuple[str, str]]:
         ("task", "" if evidence is None else evidence.task_id),
         ("run", "" if evidence is None else evidence.run_id),
         ("maker", "it has left the team, and all rights with it" if maker is None else f"{maker.name} ({maker.id})"),
-        ("agent", f"{name_of(state, row.agent_id)} ({row.agent_id})" if row.agent_id else "it has left the team"),
+        ("agent", _agent_words(state, row.agent_id)),
         ("rights", ", ".join(made.effective) or "none"),
         ("missing", ", ".join(made.missing)),
         ("state", ", ".join(_value_words(state, value) for value in references.values)),
@@ -181,6 +180,14 @@ def recipe_facts(row: RecipeRow) -> list[tuple[str, str]]:
         *((f"task {name}", f"{task.doc} {_schemas(task.input, task.output)}") for name, task in recipe.tasks.items()),
     ]
     return [(label, fact) for label, fact in facts if fact]
+
+
+def _agent_words(state: State, agent_id: str | None) -> str:
+    if agent_id is None:
+        return "it has left the team"
+    agent = state.agents[agent_id]
+    is_swapped = "" if agent.recipe_id is not None else "; a swap gave it a spec of its own, which counts in its place"
+    return f"{agent.name} ({agent_id}){is_swapped}"
 
 
 def _schemas(task_input: Any, task_output: Any) -> str:
