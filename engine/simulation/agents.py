@@ -6,6 +6,7 @@ stays the same when the history around it is shortened.
 
 import math
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -22,7 +23,15 @@ from engine.core.records.values import Usage
 from engine.core.signals import AttemptSucceeded, PlannedItem
 from engine.core.specs.spec import MODEL_TYPES, AgentSpec
 from engine.core.state import State
-from engine.errors import AgentCrashed, AttemptInterrupted, DelegationFailed, ToolRejected
+from engine.errors import (
+    AgentCrashed,
+    AttemptInterrupted,
+    CommandRefusedError,
+    DelegationFailed,
+    InsightConflict,
+    InsightTimeout,
+    ToolRejected,
+)
 from engine.runtimes.attempts.pending import Pending
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Factory
@@ -134,6 +143,21 @@ async def _remember(scene: Scene, number: int) -> None:
     importance = crc32(title.encode()) % 11 / 10
     await context.remember(f"{title} is number {number}. {LONG_TEXT if number else ''}", [title[:20]], importance)
     await scene.work.insights.recall(title, 3)
+    if number:
+        await _share(scene, importance)
+
+
+async def _share(scene: Scene, importance: float) -> None:
+    """Replace what others have written about a subject, or write about it, and wait for something important."""
+    memory = scene.context.memory
+    subject = f"subject{round(10 * importance) % 3}"
+    page = await memory.query(all_of=[subject], segment="team", limit=1)
+    older = page.items[0] if page.items else None
+    named: dict[str, Any] = {} if older is None else {"supersedes": older.id, "expect": older.version}
+    with suppress(InsightConflict, CommandRefusedError):  # others were faster, or it is forgotten by now
+        await memory.write("news", segment="team", tags=[subject], importance=importance, expires_s=3600, **named)
+    with suppress(InsightTimeout):
+        await memory.wait(segment="team", min_importance=0.9, due_s=60)
 
 
 async def _do_work(scene: Scene, text: str) -> None:

@@ -184,7 +184,8 @@ class World:
 
     def check_recorded_step(self, step: StepFinished) -> None:
         """Check that a step that is reported as recorded is in the journal, unless its attempt has ended."""
-        if (step.task_id, step.attempt, step.generation) not in self.models.attempts and not step.steers:
+        is_counted = not step.steers and not step.name.startswith("memory.")  # others are not told to `check_step`
+        if (step.task_id, step.attempt, step.generation) not in self.models.attempts and is_counted:
             self.ledger.open_steps[step.task_id, step.attempt, step.generation] -= 1
         task = self.ledger.state.tasks.get(step.task_id)
         is_live = task is not None and task.attempt is not None and task.attempt.number == step.attempt

@@ -15,6 +15,7 @@ from engine.core.validation.records import check_arguments
 from engine.errors import CommandRefusedError, HostStopped, InsightConflict, InsightTimeout
 from engine.host.pending_commands import Applied
 from engine.memory.pages import Insight, InsightPage, insight_page, with_text
+from engine.runtimes.attempts.insights import AttemptInsights
 from engine.runtimes.values import clean
 from engine.supervisor.node import SupervisorNode, translate_refusals
 
@@ -130,7 +131,7 @@ class TeamMemory:
         """
         query = _checked_query(text, conditions)
         with translate_refusals():
-            check_arguments("wait", TeamMemory.wait, {"due_s": due_s})
+            check_arguments("wait", AttemptInsights.wait, {"due_s": due_s})
         async with self._engine.running():
             with self._engine.events() as events, anyio.move_on_after(due_s):
                 while not (page := await self._search(query)).items:
