@@ -37,7 +37,7 @@ _FAILED = {"attempt_failed", "attempt_lost"}
 _SIGNS = {kind: mark for kind, mark in MARKS.items() if kind not in ("task_failed", "run_paused")} | {
     "run_finished": "✓"
 }
-_WAITS = {"rate_limit": "rate_limit", "backoff": "backoff", "tool": "slot", "paused": "paused"}
+_WAITS = {"rate_limit": "rate_limit", "backoff": "backoff", "tool": "slot", "paused": "paused", "insight": "queue"}
 """Kinds of time by what an attempt is parked for; waits for persons are questions, which are counted apart."""
 STEP_KINDS = {"": "model", "model": "model", "compact": "model", "tool": "tool"}
 """Kinds of time by what a step is; empty for a call of a model that failed."""

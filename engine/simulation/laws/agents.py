@@ -37,7 +37,8 @@ def an_insight_is_kept_once(ledger: ShadowLedger, event: events.Remembered) -> s
     if job.attempt is None or job.attempt.agent_id != event.agent_id:
         return f"{event.agent_id} remembers something in {event.task_id}, and is not at work there"
     last = ledger.events[-1] if ledger.events else None
-    if not isinstance(last, events.StepRecorded) or last.output != event.insight_id or last.task_id != event.task_id:
+    outputs = [event.insight_id, {"insight": event.insight_id, "version": event.version}]
+    if not isinstance(last, events.StepRecorded) or last.output not in outputs or last.task_id != event.task_id:
         return f"{event.insight_id} is remembered, and no step says so"
     return None
 
