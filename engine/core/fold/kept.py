@@ -59,6 +59,13 @@ def note_conflict(task: Task, event: AttemptFailed) -> None:
         own.conflicts.popitem()
 
 
+def forget_dropped_conflicts(task: Task) -> None:
+    """Forget the refused changes of steps that are dropped: once such a step runs again, its changes may be applied."""
+    if task.changes is not None:
+        conflicts = task.changes.conflicts
+        task.changes.conflicts = {key: refused for key, refused in conflicts.items() if key in task.steps}
+
+
 def _start_over(task: Task, refused: Mapping[str, int]) -> None:
     """Forget the changes of a task that does not repeat its steps, and were thus made anew from old values.
 

@@ -5,6 +5,7 @@ from engine.core.fold.accounting import note_spec
 from engine.core.fold.completion import forget_drain, forget_grants, withdraw_asks
 from engine.core.fold.declared import record_spec
 from engine.core.fold.failing import reset_circuit
+from engine.core.fold.kept import forget_dropped_conflicts
 from engine.core.fold.queues import dequeue, enqueue, is_ready, serve
 from engine.core.fold.slots import ask_to_stop, set_slots, wait_for_slot
 from engine.core.fold.team import add_spec, forget_unused_specs, note_code
@@ -118,6 +119,7 @@ def _task_reassigned(state: State, event: events.TaskReassigned) -> None:
 def restart_task(state: State, task: Task, attempt: int) -> None:
     """Restart `task` from its input in its old place, without the steps, questions and calls of its attempts."""
     task.steps = EMPTY
+    forget_dropped_conflicts(task)
     withdraw_asks(state, task)
     calls, task.calls = task.calls, EMPTY
     for call in calls.values():

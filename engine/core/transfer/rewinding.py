@@ -7,6 +7,7 @@ from engine.core.decisions.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import Event
 from engine.core.fold import apply
+from engine.core.fold.kept import forget_dropped_conflicts
 from engine.core.followups import FollowUp
 from engine.core.followups.table import followups_of
 from engine.core.legality import faults_of
@@ -53,4 +54,5 @@ def change_step(state: State, task_id: str, key: str, output: StoredValue, *, la
         raise Refused(f"task {task_id} has no step {key!r} by then")
     steps = {name: value for name, value in task.steps.items() if name not in later}
     task.steps = {**steps, key: output}
+    forget_dropped_conflicts(task)
     task.calling = {name: tool for name, tool in task.calling.items() if name not in later}
