@@ -142,7 +142,9 @@ class Adoption:
                 members.append(rebound_spec.with_name(member.name))
             else:
                 members.append(self._callables.with_references(member))
-        return copy_with(team, members=members, options=self._callables.with_toolsets(team.options))
+        supervisor = state.supervisors.get(ids.get(path, ""))
+        present_options = None if supervisor is None else supervisor.options
+        return copy_with(team, members=members, options=self._callables.with_toolsets(team.options, present_options))
 
     def _with_references(self, command: WithSpec) -> WithSpec:
         if command.spec is None:

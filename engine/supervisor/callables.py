@@ -6,7 +6,7 @@ random part, so that a reference of an ended process never names something else.
 
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -44,12 +44,18 @@ class Callables:
         """Return `spec` with references in place of callables; raises Unusable if something in it cannot be called."""
         return _change_code(spec, self._reference)
 
-    def with_toolsets(self, options: SupervisorOptions) -> SupervisorOptions:
-        """Return settings with references in place of the callables in their toolsets."""
-        if not options.toolsets:
-            return options
-        toolsets = {name: [*map(self._reference, tools)] for name, tools in options.toolsets.items()}
-        return copy_with(options, toolsets=toolsets)
+    def with_toolsets(self, options: SupervisorOptions, present: SupervisorOptions | None) -> SupervisorOptions:
+        """Return settings with references in place of the callables in their toolsets, as `rebind` does."""
+        toolsets: dict[str, list[Any]] = {}
+        for name, tools in options.toolsets.items():
+            new_references: list[Any] = [*map(self._reference, tools)]
+            references = [*present.toolsets.get(name, ())] if present is not None else []
+            if [*map(_strip_number, new_references)] == [*map(_strip_number, references)]:
+                self._rebind_all(new_references, references)
+                toolsets[name] = references
+            else:
+                toolsets[name] = new_references
+        return copy_with(options, toolsets=toolsets) if toolsets else options
 
     def with_callables(self, spec: AgentSpec) -> AgentSpec:
         """Return `spec` with the callables that this program passed in place of their references."""
@@ -65,12 +71,13 @@ class Callables:
         new_spec = self.with_references(spec)
         if _change_code(new_spec, _strip_number) != _change_code(present, _strip_number):
             return new_spec
-        for new_reference, old_reference in zip(
-            (new_spec.run, *new_spec.tools), (present.run, *present.tools), strict=True
-        ):
-            if new_reference != old_reference:
-                self._bind(str(old_reference), self.by_reference[str(new_reference)])
+        self._rebind_all((new_spec.run, *new_spec.tools), (present.run, *present.tools))
         return present
+
+    def _rebind_all(self, new_references: Sequence[Any], references: Sequence[Any]) -> None:
+        for new_reference, reference in zip(new_references, references, strict=True):
+            if new_reference != reference:
+                self._bind(str(reference), self.by_reference[str(new_reference)])
 
     def adopt(self, reference: str) -> bool:
         """Adopt a callable of another supervisor of this process; return False if there is none."""

@@ -118,6 +118,13 @@ def test_a_watched_script_finds_its_team_again(tmp_path: Path) -> None:
     assert (tmp_path / "team.db").is_file()
 
 
+def test_an_agent_that_an_agent_made_is_found_and_called_by_a_new_process(tmp_path: Path) -> None:
+    program, rest = "11_an_agent_that_makes_agents.py", ["x is 1.4142 or -1.4142", "['architect', 'solver']"]
+
+    assert said_by(program, tmp_path) == ["made: architect/solver", *rest]
+    assert said_by(program, tmp_path) == ["found again: architect/solver", *rest]
+
+
 def test_a_team_finds_a_member_in_a_catalogue_by_the_commands_of_the_list(tmp_path: Path) -> None:
     console = Console(Path(shutil.copytree(EXAMPLES / "catalogue", tmp_path / "catalogue")))
     (block,) = re.findall(r"^```sh\n(.*?)^```$", (EXAMPLES / "README.md").read_text(), re.DOTALL | re.MULTILINE)
@@ -145,5 +152,5 @@ def test_every_example_is_run_here_and_has_its_line_in_the_list() -> None:
     programs = {path.name for path in EXAMPLES.glob("*.py")}
     listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
 
-    assert programs == {*SAID, "13_any_script_watched.py"}
+    assert programs == {*SAID, "11_an_agent_that_makes_agents.py", "13_any_script_watched.py"}
     assert [name for name in programs if f"`{name}`" not in listed] == []
