@@ -41,16 +41,7 @@ class TeamMemory:
         expect: int | None = None,
         expires_s: float | None = None,
     ) -> Insight:
-        """Write an insight.
-
-        Args:
-            text: Up to 10,000 characters.
-            segment: A segment of the team; only agents write `private` ones.
-            tags: Words that it is found by, up to 20.
-            importance: From 0 to 1; where there are too many, the least important go first.
-            supersedes: Id of an insight of the same segment; this one takes the place of its newest version.
-            expect: The version which that one must have.
-            expires_s: When it is forgotten, in seconds from now.
+        """Write an insight into a segment of the team, as `ctx.memory.write` (`ContextMemory.write`) does.
 
         Raises:
             CommandRefusedError: If there is nothing to supersede.

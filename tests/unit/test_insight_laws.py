@@ -6,16 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.archive.reading import complete_state, read_state
 from engine.core.commands import AddSupervisor, Forget, Move, Remember, RemoveMember, SupervisorSpec
 from engine.core.encoding.codec import decode_state, encode_state
 from engine.core.events import AgentRemoved, Event, InsightsForgotten, Remembered, StepRecorded, SupervisorRemoved
 from engine.core.fold import fold
 from engine.core.queries.team.memory import may_read, may_write
-from engine.core.signals import InsightNoted, StepFinished
+from engine.core.signals import EngineBegan, InsightNoted, StepFinished
 from engine.core.specs.memory import MemoryOptions, SegmentRights
 from engine.core.specs.options import SupervisorOptions
 from engine.core.state import Insight, State
 from tests.depth import examples
+from tests.exports import exported, ready
 from tests.legal import assert_legal
 from tests.story import applied, attempt, done, member, refused, submitted
 from tests.world import World, agent, team_world
@@ -220,3 +222,40 @@ def test_a_pool_leaves_with_its_supervisor() -> None:
     assert not world.state.insights
     assert not world.state.timers
     assert_legal(world.state)
+
+
+def test_a_team_that_is_exported_alone_takes_the_private_insights_of_its_agents_along() -> None:
+    world = team()
+    for name in AGENTS:
+        note(world, name, expires_s=60.0, text="x" * 200)
+        note(world, name, segment="open")
+    (crew,) = (each.id for each in world.state.supervisors.values() if each.name == "crew")
+    state, texts = exported(world, only=crew)
+    everything, all_texts = exported(world)
+
+    assert [(each.author, each.segment, each.supervisor_id) for each in state.insights.values()] == [
+        ("cyd", "private", crew)
+    ]
+    assert len(everything.insights) == 6
+    for document in ((state, texts), (everything, all_texts)):
+        archive = read_state(complete_state(*document))
+        assert archive.state == document[0]
+
+
+def test_an_archive_comes_into_a_database_with_other_insights_under_new_ids() -> None:
+    world = team()
+    note(world, "ada", segment="open", expires_s=60.0)
+    note(world, "bob", segment="open", supersedes="m1")
+    world.record(attempt(world, "bob"), "query", reads=["m1"])
+    host = team()
+    note(host, "cyd", segment="open")
+    host.say(EngineBegan(pid=2, token=3, version="test"))
+    host.say(ready(*exported(world)))
+
+    old, new = (each for each in host.state.insights.values() if each.supervisor_id != "s1")
+    assert (old.superseded_by, new.supersedes, new.version) == (new.id, old.id, 2)
+    assert [host.state.agents[each].name for each in (old.agent_id or "", *old.readers)] == ["ada", "bob"]
+    assert old.evidence is not None
+    assert old.evidence.task_id in host.state.tasks
+    assert [host.state.timers[f"expiry:{old.id}"].due_ms - host.state.at_ms, old.expires_ms is None] == [60_000, False]
+    assert_legal(host.state)

@@ -15,7 +15,7 @@ from engine.core.documents.document import reset_derived, text_places, unique_va
 from engine.core.errors import Refused
 from engine.core.events import AttemptLost, Event, RunPaused
 from engine.core.fold import fold
-from engine.core.fold.timers import set_timer
+from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.queries.money.spending import total_of
 from engine.core.queries.targets import id_target
 from engine.core.queries.team.declared import OPTIONS
@@ -156,6 +156,7 @@ def reduce_to_subtree(part: State, supervisor_id: str) -> None:
     if supervisor_id not in part.supervisors:
         raise Refused(f"supervisor {root.name!r} is being removed: nothing of it would be in the archive")
     _keep_supervisors(part, ids)
+    _keep_insights(part, supervisor_id)
     # The new root has no parent to inherit from, so inherited options become its own.
     root = part.supervisors[supervisor_id]
     root.options = copy_with(root.options, **{name: value for name, value in options.items() if value is not None})
@@ -251,7 +252,6 @@ def _keep_supervisors(part: State, ids: set[str]) -> None:
         del part.supervisors[supervisor_id]
     for agent in [agent for agent in part.agents.values() if agent.supervisor_id not in ids]:
         del part.agents[agent.id]
-    _keep_insights(part)
     _keep_recipes(part)
     for queue in [queue for queue in part.queues.values() if queue.supervisor_id not in ids]:
         del part.queues[queue.key]
@@ -285,14 +285,15 @@ def _keep_supervisors(part: State, ids: set[str]) -> None:
     _count(part)
 
 
-def _keep_insights(part: State) -> None:
+def _keep_insights(part: State, root_id: str) -> None:
     """Drop the insights of others; a pool stays only with the supervisor at the top."""
     for insight in [*part.insights.values()]:
         is_private = insight.segment == PRIVATE
-        if insight.agent_id not in part.agents if is_private else insight.supervisor_id not in part.supervisors:
+        if insight.agent_id in part.agents if is_private else insight.supervisor_id in part.supervisors:
+            insight.supervisor_id = root_id
+        else:
             del part.insights[insight.id]
-        elif is_private:
-            insight.supervisor_id = part.roots[0].id
+            drop_timer(part, "expiry", insight.id)
 
 
 def _count(part: State) -> None:

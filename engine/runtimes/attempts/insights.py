@@ -187,7 +187,9 @@ class AttemptInsights:
 
     async def _find(self, query: InsightQuery) -> Found:
         state, agent_id = self._attempt.state, self._effect.agent_id
-        agent = state.agents[agent_id]
+        agent = state.agents.get(agent_id)
+        if agent is None:  # it was removed, and its attempts end
+            raise AttemptInterrupted
         root_id = root_of(state, agent.supervisor_id).id
         return await self._services.insights.index.search(
             state, query, root_id=root_id, agent_id=agent_id, now_ms=self._attempt.now_ms()
