@@ -2,6 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
@@ -16,7 +17,7 @@ from engine.history.forking import fork
 from engine.platform.clock import VirtualClock
 from tests.depth import examples
 from tests.runtime import crew_for_processes
-from tests.runtime.engines import Engines, running
+from tests.runtime.engines import Engine, Engines, running
 
 anyio_backend = pytest.mark.anyio
 LONG = "long " * 1_000
@@ -259,23 +260,23 @@ async def test_a_fork_and_an_import_go_on_with_the_state_and_apply_no_change_twi
 
 
 Op = tuple[str, Any]
-ops = st.one_of(
-    st.tuples(st.just("add"), st.sampled_from("ab")),
-    st.tuples(st.just("drop"), st.sampled_from("ab")),
-    st.tuples(st.just("step"), st.booleans()),
-    st.tuples(st.just("sleep"), st.integers(1, 3)),
-    st.tuples(st.just("crash"), st.integers(1, 3)),
-)
-scripts = st.lists(st.lists(ops, max_size=8), min_size=1, max_size=3)
+OPS: list[Op] = [
+    *[("add", "a")] * 4, ("add", "b"), ("drop", "a"), ("step", True), ("step", True), ("step", False), ("sleep", 1),
+    ("sleep", 2), ("crash", 1), ("crash", 2), ("kill", 1), ("kill", 2),
+]  # fmt: skip
+scripts = st.lists(st.lists(st.sampled_from(OPS), min_size=2, max_size=8), min_size=2, max_size=3)
 
 
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(scripts, st.booleans())
 def test_no_update_is_lost_unnoticed_and_each_is_applied_once(tasks: list[list[Op]], catches: bool) -> None:
-    """Tasks of one agent add to counters at the same time, crash, and meet conflicts; the sum comes out all the same.
+    """Tasks of one agent add to counters at the same time, fail, meet conflicts, and their engine is killed: the sum
+    comes out all the same.
 
     `drop` moves a counter to another key, so that removals are among the changes.
     """
+
+    killed = anyio.Event()
 
     async def work(task: Any, ctx: Any) -> None:
         state = ctx.state
@@ -296,6 +297,9 @@ def test_no_update_is_lost_unnoticed_and_each_is_applied_once(tasks: list[list[O
                 await ctx.sleep(how)
             elif what == "crash" and task.attempt == how:
                 raise ConnectionError(f"at {place}")
+            elif what == "kill" and task.attempt == how:
+                killed.set()
+                await anyio.sleep_forever()
             while what == "step":
                 try:
                     # The input of the step, and thus its key, depends on what the task has changed, or not.
@@ -309,14 +313,35 @@ def test_no_update_is_lost_unnoticed_and_each_is_applied_once(tasks: list[list[O
                 uncarried.clear()
                 break
 
-    async def play() -> None:
-        retries = [Retry(100, base_s=0.001, cap_s=1)]
-        async with running(agent(work, max_concurrency=3, on_failure=retries), clock=VirtualClock()) as engine:
+    async def play(path: Path) -> None:
+        nonlocal killed
+        keeper = agent(work, max_concurrency=3, on_failure=[Retry(100, base_s=0.001, cap_s=1)])
+        async with running(keeper, path=path, clock=VirtualClock()) as engine:
             run_ids = [await engine.submit(str(number)) for number in range(len(tasks))]
-            for run_id in run_ids:
-                summary, _ = await engine.ended(run_id)
-                assert summary.status == "done", summary.error
-            added = Counter(what for script in tasks for what, _ in script)["add"]
-            assert sum(kept(engine.state).values()) == added
+            errors = await outcomes(engine, run_ids)
+        while errors is None:
+            killed = anyio.Event()
+            async with running(path=path, clock=VirtualClock()) as engine:
+                engine.host.bind({str(spec.run): work for spec in engine.state.specs.values()})
+                errors = await outcomes(engine, run_ids)
+        assert errors == [None] * len(tasks)
+        added = Counter(what for script in tasks for what, _ in script)["add"]
+        assert sum(kept(engine.state).values()) == added
 
-    anyio.run(play)
+    async def outcomes(engine: Engine, run_ids: list[str]) -> list[str | None] | None:
+        """The errors of all runs, or None if the engine is killed before."""
+        errors: list[str | None] = []
+
+        async def wait(stop: anyio.CancelScope) -> None:
+            for run_id in run_ids:
+                errors.append((await engine.ended(run_id))[0].error)
+            stop.cancel()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(wait, group.cancel_scope)
+            await killed.wait()
+            group.cancel_scope.cancel()
+        return errors if len(errors) == len(run_ids) else None
+
+    with TemporaryDirectory() as folder:
+        anyio.run(play, Path(folder) / "team.db")
