@@ -10,7 +10,8 @@ from engine.runtimes.model.lookup import MODEL_VARIABLE
 from engine.supervisor.requests import RunDuties
 from engine.workflow.lead import MAX_TASKS, TASKS_SCHEMA, WORKER, Planner, planner_agent
 from engine.workflow.pool import SharedMemoryPool
-from engine.workflow.requests import OPEN, RequestTable, Row, progress_of
+from engine.workflow.requests import OPEN, Row
+from engine.workflow.tables import RequestTable, progress_of
 
 Worker = str | tuple[str, float]
 """The name of a worker, perhaps with its share of the tasks."""
@@ -72,7 +73,7 @@ class SupervisorAgent:
         """
         if not isinstance(request, str) or not request.strip():
             raise ValueError(f"a request must be a text, not {request!r:.70}")
-        if not 1 <= num_tasks <= MAX_TASKS:
+        if not isinstance(num_tasks, int) or not 1 <= num_tasks <= MAX_TASKS:
             raise ValueError(f"num_tasks must be 1 to {MAX_TASKS:,}, not {num_tasks!r:.40}")
         parameters: dict[str, Any] = {
             "request": request,
@@ -81,6 +82,8 @@ class SupervisorAgent:
             "supervisor": self.name,
         }
         if available_workers is not None:
+            if not available_workers:
+                raise ValueError("available_workers is empty; leave it out for all workers of the pool")
             parameters["workers"] = [_with_weight(worker) for worker in available_workers]
         table = self._pool._call(self._pool._work.begin, parameters, duties)
         return [each.row() for each in table.assignments]
@@ -230,6 +233,6 @@ class CoordinatorAgent:
 def _with_weight(worker: Worker) -> list[object]:
     """Return the name of a worker with its weight."""
     name, weight = (worker, 1.0) if isinstance(worker, str) else worker
-    if not 0 < weight < float("inf"):
+    if not isinstance(weight, int | float) or not 0 < weight < float("inf"):
         raise ValueError(f"the weight of worker {name!r:.70} must be above 0, not {weight!r:.40}")
     return [name, weight]

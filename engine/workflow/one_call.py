@@ -38,7 +38,7 @@ def supervisor_worker_workflow(
         RunFailed: If the tasks cannot be planned.
         ValueError: If a number is out of range.
     """
-    if not 1 <= num_workers <= 1000:
+    if not isinstance(num_workers, int) or not 1 <= num_workers <= 1000:
         raise ValueError(f"num_workers must be 1 to 1,000, not {num_workers!r:.40}")
     with SharedMemoryPool() as pool:
         supervisor = SupervisorAgent(pool, model=model)

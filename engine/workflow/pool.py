@@ -19,7 +19,8 @@ from engine.core.specs.spec import AgentSpec
 from engine.errors import BlocksPool, HostStopped
 from engine.supervisor.dynamic import DynamicSupervisor
 from engine.workflow.lead import LEAD, Planner, lead_with
-from engine.workflow.requests import SEGMENTS, Row
+from engine.workflow.requests import Row
+from engine.workflow.tables import SEGMENTS
 from engine.workflow.work import PoolWork
 
 T = TypeVar("T")

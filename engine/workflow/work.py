@@ -17,13 +17,15 @@ from engine.core.specs.failure_policies import Failover
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Run, RunSummary, State, TaskStatus
 from engine.errors import CommandRefusedError, HostStopped, OpenRun, UnknownRun
+from engine.host.host import Host
 from engine.reading.folding import finished_run, fold_file, fold_from
 from engine.runtimes.values import copy_json
 from engine.supervisor.dynamic import DynamicSupervisor
 from engine.supervisor.requests import RunDuties
 from engine.workflow.lead import workers_in
-from engine.workflow.requests import OPEN, REASSIGNED, Assignment, ReadText, Request, RequestTable, Row, status_of
-from store import Reader
+from engine.workflow.requests import OPEN, REASSIGNED, Assignment, ReadText, Request, Row, status_of
+from engine.workflow.tables import RequestTable
+from store import NoSuchSeq, Reader
 
 MAX_REQUESTS = 100
 """Ended requests of a pool on a file that are kept in memory; older ones are read from the file."""
@@ -116,7 +118,12 @@ class PoolWork:
         journal = self._engine.journal
 
         async def text(value: StoredValue) -> JsonValue:
-            return copy_json(await journal.text(value))
+            try:
+                return copy_json(await journal.text(value))
+            except NoSuchSeq:  # a journal in memory is written behind the state
+                if isinstance(journal, Host):
+                    await journal.wait_until_written()
+                return copy_json(await journal.text(value))
 
         if self._is_open or self._file is None:
             return self._engine.state, text
