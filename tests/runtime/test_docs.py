@@ -219,7 +219,7 @@ def test_every_failure_policy_is_told_with_its_settings() -> None:
 
     assert set(table) == policies, "the rows of 'on_failure' in docs/reference/team-file.md"
     assert [key for name, block in settings.items() for key in block.model_fields if key not in table[name]] == []
-    assert set(POLICY_BLOCKS["failover"].model_fields) == {"agents"}
+    assert set(POLICY_BLOCKS["failover"].model_fields) == {"agents", "on"}
 
 
 def whole_teams() -> list[tuple[str, str]]:
