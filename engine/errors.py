@@ -174,7 +174,7 @@ class InsightConflict(EngineError):
     """The version that was expected."""
     current: "Insight | None"
     """The newest version; None if it is forgotten by now, or the agent may not read it."""
-    template = "{insight_id} is newer than version {expected}: read it, and write again with its version"
+    template = "the newest version is {insight_id}, not version {expected}: read it, and write again with its version"
 
 
 @dataclass(eq=False)

@@ -77,7 +77,7 @@ async def test_a_version_that_others_have_replaced_is_a_conflict_with_the_newest
         return f"{conflict.value} | {current.text} {again.version} {again.tags}"
 
     async with engine(AgentSpec(name="ada", run=works)) as running:
-        error = "m2 is newer than version 1: read it, and write again with its version"
+        error = "the newest version is m2, not version 1: read it, and write again with its version"
         assert await running.ask() == f"{error} | two 3 ('x',)"
         assert [each.superseded_by for each in running.state.insights.values()] == ["m2", "m3", None]
 

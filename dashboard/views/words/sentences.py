@@ -168,7 +168,7 @@ def _describe_insight(fields: _SentenceFields, event: on.Remembered) -> str:
     return f"{author or 'somebody'} remembers{where}{instead}: {preview(event.text, 60)}"
 
 
-_FORGOTTEN = {"expired": "their time was over", "room": "to make room", "person": "dropped by a person"}
+_FORGOTTEN = {"expired": "expired", "room": "to make room", "person": "by a person"}
 
 
 def _describe_steer(fields: _SentenceFields, event: on.Steered) -> str:
@@ -384,7 +384,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     ),
     on.Remembered: (_describe_insight, "muted"),
     on.InsightsForgotten: (
-        lambda t, e: f"{pluralize(len(e.ids), 'insight')} forgotten, {_FORGOTTEN[e.why]}: {', '.join(e.ids[:5])}"
+        lambda t, e: f"{pluralize(len(e.ids), 'insight')} forgotten ({_FORGOTTEN[e.why]}): {', '.join(e.ids[:5])}"
         + ("…" if len(e.ids) > 5 else ""),
         "muted",
     ),

@@ -74,7 +74,7 @@ def remember(state: State, command: Remember, ctx: DecisionContext) -> Decided:
         raise Refused(refusal)
     newer = conflict_of(state, new)
     if newer is not None:
-        summary = f"nothing written: {newer.id} is newer, version {newer.version} by {newer.author}"
+        summary = f"nothing written: {newer.id} by {newer.author} is version {newer.version}, not {command.expect}"
         return Decided(events=[], summary=summary, result={"conflict": newer.id})
     older = _superseded_by(state, new)
     insight = Remembered(
