@@ -14,7 +14,8 @@ import yaml
 from pydantic import ValidationError
 from typing_extensions import override
 
-from engine.core.records.records import field_names, fields
+from engine.core.documents.table import default_of
+from engine.core.records.records import field_names
 from engine.core.specs.failure_policies import Policy, Retry
 from engine.core.specs.limits import Limits
 from engine.core.specs.spec import AgentSpec, Pool
@@ -105,8 +106,7 @@ def _amounts(limits: Limits | None) -> dict[str, Any]:
 
 def own_values(record: Any, keys: Iterable[str]) -> dict[str, Any]:
     """Return the values of a record that differ from the default."""
-    defaults = {field.name: field.default for field in fields(type(record))}
-    return {key: getattr(record, key) for key in keys if getattr(record, key) != defaults[key]}
+    return {key: getattr(record, key) for key in keys if getattr(record, key) != default_of(type(record), key)}
 
 
 def _to_plain(value: Any) -> Any:
