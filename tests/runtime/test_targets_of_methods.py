@@ -26,8 +26,8 @@ from tests.depth import examples
 from tests.unit.test_targets_everywhere import forms, hints_of, is_target, objects, texts
 
 OTHER_TEXTS = {
-    "add", "answer", "as_name", "command_id", "conversation", "name", "path", "reason", "remove", "request", "spec",
-    "step", "text", "trusted", "where",
+    "add", "answer", "as_name", "capabilities", "command_id", "conversation", "model", "name", "path", "primer",
+    "reason", "remove", "request", "run", "spec", "step", "text", "trusted", "where",
 }  # fmt: skip
 """Arguments that are texts and name no object of a team, or only what a setting names."""
 
@@ -44,8 +44,8 @@ def spec(name: str) -> AgentSpec:
 
 VALUES: dict[str, Any] = {
     "add": ["new"], "agent": "@a1", "answer": "yes", "changes": {"description": "new"}, "deadline_s": 60.0, "id": "t1",
-    "name": "@a1", "parent": "@s1", "priority": 1, "question": "e1", "spec": spec("other"), "target": "@a1",
-    "task_id": "t2", "text": "hello",
+    "name": "@a1", "parent": "@s1", "primer": "You help.", "priority": 1, "question": "e1", "spec": spec("other"),
+    "target": "@a1", "task_id": "t2", "text": "hello",
 }  # fmt: skip
 """The other arguments of a method."""
 
