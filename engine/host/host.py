@@ -55,7 +55,7 @@ from engine.stream.board import LiveTexts
 from engine.stream.bus import BUFFERED, Bus
 from engine.stream.subscription import Subscription
 from engine.trusted_code.trust import TrustList
-from store import Deposed, FileLost, Record
+from store import Deposed, FileLost, NoSuchSeq, Record
 from store.layout.opening import Store
 
 SNAPSHOT_EVENTS = 5_000
@@ -132,7 +132,7 @@ class Host:
         self._limit = processes or spare_cores()
         installed_strategies()
         self._bound = dict(bound or {})
-        texts = Texts(store.journal.body)
+        texts = Texts(self._read_body)
         self.text = texts.resolve
         """Resolve a value of the state, from the journal if the state holds only a reference."""
         self.insights = InsightDesk(InsightIndex(texts.resolve))
@@ -338,6 +338,14 @@ class Host:
         """Wait until everything decided so far is in the journal (an in-memory store is written behind)."""
         await self._loop.flush()
         await self._writer.flush()
+
+    async def _read_body(self, seq: int) -> bytes:
+        """Return the body of an event of the state, which may not be in the journal yet."""
+        try:
+            return await self.store.journal.body(seq)
+        except NoSuchSeq:
+            await self.wait_until_written()
+            return await self.store.journal.body(seq)
 
     async def state_written(self) -> bool:
         """Wait until effects of the present state may be performed; False if the engine stops first."""

@@ -11,21 +11,18 @@ import anyio.to_thread
 from engine.core.discovery.nearest import nearest
 from engine.core.errors import did_you_mean
 from engine.core.events import Delegated, Event, RunFinished
-from engine.core.records.records import JsonValue
-from engine.core.records.values import StoredValue, preview
+from engine.core.records.values import preview
 from engine.core.specs.failure_policies import Failover
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Run, RunSummary, State, TaskStatus
 from engine.errors import CommandRefusedError, HostStopped, OpenRun, UnknownRun
-from engine.host.host import Host
 from engine.reading.folding import finished_run, fold_file, fold_from
-from engine.runtimes.values import copy_json
 from engine.supervisor.dynamic import DynamicSupervisor
 from engine.supervisor.requests import RunDuties
 from engine.workflow.lead import workers_in
 from engine.workflow.requests import OPEN, REASSIGNED, Assignment, ReadText, Request, Row, status_of
 from engine.workflow.tables import RequestTable
-from store import NoSuchSeq, Reader
+from store import Reader
 
 MAX_REQUESTS = 100
 """Ended requests of a pool on a file that are kept in memory; older ones are read from the file."""
@@ -115,19 +112,9 @@ class PoolWork:
 
     async def _newest(self) -> tuple[State, ReadText]:
         """Return the newest state and the reader of its texts: of the engine, or of the file while none runs here."""
-        journal = self._engine.journal
-
-        async def text(value: StoredValue) -> JsonValue:
-            try:
-                return copy_json(await journal.text(value))
-            except NoSuchSeq:  # a journal in memory is written behind the state
-                if isinstance(journal, Host):
-                    await journal.wait_until_written()
-                return copy_json(await journal.text(value))
-
         if self._is_open or self._file is None:
-            return self._engine.state, text
-        return await anyio.to_thread.run_sync(fold_file, self._file), text
+            return self._engine.state, self._engine.text
+        return await anyio.to_thread.run_sync(fold_file, self._file), self._engine.text
 
     async def finished(self, run_id: str) -> RequestTable:
         """Wait until a request has ended, and return it.
