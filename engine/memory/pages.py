@@ -53,6 +53,11 @@ class InsightPage:
     """More match than `items` holds."""
 
 
+def checkable_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    """Return tags as a tuple; what is none, such as one text, stays as it is and is refused by the check."""
+    return tuple(tags) if isinstance(tags, Iterable) and not isinstance(tags, str) else tags  # type: ignore[return-value]
+
+
 async def insight_page(insights: Iterable[memory.Insight], total: int, read_text: ReadText) -> InsightPage:
     """Return a page of insights of a state with their texts."""
     items = [await with_text(insight, read_text) for insight in [*insights]]

@@ -14,9 +14,8 @@ from engine.core.validation.bounds import Seconds
 from engine.core.validation.records import check_arguments
 from engine.errors import CommandRefusedError, HostStopped, InsightConflict, InsightTimeout
 from engine.host.pending_commands import Applied
-from engine.memory.pages import Insight, InsightPage, insight_page, with_text
+from engine.memory.pages import Insight, InsightPage, checkable_tags, insight_page, with_text
 from engine.runtimes.attempts.insights import AttemptInsights
-from engine.runtimes.values import clean
 from engine.supervisor.node import SupervisorNode, translate_refusals
 
 
@@ -47,11 +46,11 @@ class TeamMemory:
             CommandRefusedError: If there is nothing to supersede.
             InsightConflict: If the newest version is another than expected.
         """
-        tags = tuple(tags)
+        tags = checkable_tags(tags)
         return await self._write(
             lambda: Remember(
                 supervisor=self._node._target,
-                text=clean(text),
+                text=text,
                 segment=segment,
                 tags=tags,
                 importance=importance,
@@ -71,12 +70,12 @@ class TeamMemory:
         """
 
         def command() -> Remember:
-            old = self._node._state.insights.get(id_in(insight_id))
+            old = self._node._state.insights.get(id_in(str(insight_id)))
             if old is None:
-                raise CommandRefusedError("refused", f"there is no insight {insight_id[:40]!r} to supersede")
+                raise CommandRefusedError("refused", f"there is no insight {str(insight_id)[:40]!r} to supersede")
             return Remember(
                 supervisor=self._node._target,
-                text=clean(text),
+                text=text,
                 segment=old.segment,
                 tags=tuple(old.tags),
                 importance=old.importance,

@@ -9,7 +9,7 @@ from engine.core.specs.spec import AgentSpec
 from engine.runtimes.model.lookup import MODEL_VARIABLE
 from engine.supervisor.requests import RunDuties
 from engine.workflow.lead import MAX_TASKS, TASKS_SCHEMA, WORKER, Planner, planner_agent
-from engine.workflow.pool import SharedMemoryPool
+from engine.workflow.pool import SharedMemoryPool, result_of
 from engine.workflow.requests import OPEN, Row
 from engine.workflow.tables import RequestTable, progress_of
 
@@ -108,7 +108,7 @@ class SupervisorAgent:
                     on_result(row)
             finally:
                 following.cancel()
-            following.result()
+            result_of(following)
         return self._pool._call(work.finished, request_id).whole()
 
     def check_all_tasks_completed(self, request_id: str) -> bool:

@@ -108,7 +108,7 @@ def workers_in(state: State) -> list[str]:
 
 def _items(tasks: list[JsonValue], workers: Weights) -> list[PlannedItem]:
     """Return the tasks with their workers; one that asks for the same as an earlier one is a duplicate of it."""
-    turns, names = smooth_weighted(workers), {name for name, _ in workers}
+    turns, names = smooth_weighted(workers), dict(workers)
     first: dict[bytes, int] = {}
     items: list[PlannedItem] = []
     for place, task in enumerate(tasks):
@@ -117,11 +117,11 @@ def _items(tasks: list[JsonValue], workers: Weights) -> list[PlannedItem]:
         if not isinstance(description, str) or not description.strip():
             raise PermanentFailure(f"task {place + 1} of the plan must be a text, or have one as its description")
         priority, worker = options.get("priority"), options.get("assigned_to") or next(turns)
-        if worker not in names:
+        if not isinstance(worker, str) or worker not in names:
             raise PermanentFailure(
                 f"task {place + 1} of the plan is for {worker!r:.60}, not one of {preview(', '.join(names))}"
             )
-        if priority is not None and (not isinstance(priority, int) or not 0 <= priority <= 9):
+        if priority is not None and (type(priority) is not int or not 0 <= priority <= 9):  # no bool either
             raise PermanentFailure(f"task {place + 1} of the plan: priority must be 0 to 9, not {priority!r:.40}")
         value: JsonValue = description
         if options.get("input") is not None:
@@ -130,7 +130,7 @@ def _items(tasks: list[JsonValue], workers: Weights) -> list[PlannedItem]:
         items.append(
             PlannedItem(
                 title=preview(description),
-                target=str(worker),
+                target=worker,
                 input=value,
                 priority=priority,
                 duplicate_of=original if original != place else None,

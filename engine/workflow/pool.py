@@ -139,10 +139,7 @@ class SharedMemoryPool:
             HostStopped: If the pool is closed, or is closed meanwhile.
             BlocksPool: If called from that loop.
         """
-        try:
-            return self._start(function, *args).result()
-        except CancelledError:
-            raise HostStopped("its pool was closed") from None
+        return result_of(self._start(function, *args))
 
     def _start(self, function: Callable[..., Awaitable[T]], *args: object) -> "Future[T]":
         """Start a coroutine function in the loop of the pool; raises as `_call`."""
@@ -177,3 +174,11 @@ class SharedMemoryPool:
             await self._work.leave()
         except Exception as error:  # raised by `close`: nobody waits for a thread's exception
             self._failure = error
+
+
+def result_of(future: "Future[T]") -> T:
+    """Return the result of a call in the loop of a pool; raises HostStopped if the pool was closed meanwhile."""
+    try:
+        return future.result()
+    except CancelledError:
+        raise HostStopped("its pool was closed") from None

@@ -122,6 +122,8 @@ async def test_who_may_not_write_or_read_is_told_in_one_line(engine: Engines) ->
         ({"text": "x" * 10_000_000}, "write: text must be a text of 1 to 10,000 characters, not"),
         ({"text": "x", "segment": "No way"}, "write: segment must be a lowercase ASCII letter"),
         ({"text": "x", "tags": ["t"] * 21}, "write: tags must"),
+        ({"text": "x", "tags": "sea"}, "write: tags must"),
+        ({"text": "x", "tags": None}, "write: tags must"),
         ({"text": "x", "importance": 2}, "write: importance must"),
         ({"text": "x", "expect": 1}, "expect is a version of the insight that is superseded; name it too"),
         ({"text": "x", "supersedes": "m7"}, "there is no insight 'm7' to supersede; it may be forgotten by now"),
@@ -136,6 +138,15 @@ async def test_what_cannot_be_written_is_refused_in_one_line(engine: Engines, va
         assert fault in error
         assert len(error) < 300
         assert "\n" not in error
+
+
+@pytest.mark.parametrize("due_s", [0, -1.0, float("inf"), float("nan"), "soon"])
+async def test_a_wait_of_no_possible_length_is_refused_in_one_line(engine: Engines, due_s: Any) -> None:
+    async def works(task: Task, ctx: Context) -> None:
+        await ctx.memory.wait(segment="facts", due_s=due_s)
+
+    async with engine(AgentSpec(name="ada", run=works)) as running:
+        assert "wait: due_s must be a number of seconds above 0" in await running.fails()
 
 
 async def test_who_waits_holds_no_slot_and_goes_on_with_what_matches(engine: Engines) -> None:

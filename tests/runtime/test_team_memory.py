@@ -53,6 +53,9 @@ async def test_invalid_values_are_refused_in_one_line() -> None:
     for call, reason in (
         (memory.write("x", segment="private"), "private insights are those of an agent"),
         (memory.write("x" * 10_000_000), "remember: text must be a text of 1 to 10,000 characters"),
+        (memory.write(None), "remember: text must be a text"),  # type: ignore[arg-type]
+        (memory.write("x", tags="sea"), "remember: tags must"),
+        (memory.supersede(None, "x", expect=1), "there is no insight 'None' to supersede"),  # type: ignore[arg-type]
         (memory.write("x", segment="A B"), "remember: segment must be a lowercase ASCII letter"),
         (memory.supersede("m9", "x", expect=1), "there is no insight 'm9' to supersede"),
         (memory.forget("m9"), "there is no insight 'm9'"),

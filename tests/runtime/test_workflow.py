@@ -155,6 +155,28 @@ def test_the_lines_of_a_request_are_its_tasks() -> None:
     assert whole["final_result"].split("\n\n") == ["worker_1: tea", "worker_2: salt", "worker_1: rice"]
 
 
+def test_results_larger_than_what_the_engine_keeps_at_hand_are_joined() -> None:
+    whole = supervisor_worker_workflow("go", worker=lambda text: "x" * 5_000_000)
+
+    assert len(whole["final_result"]) == 3 * 5_000_000 + 2 * len("\n\n")
+
+
+def test_who_follows_the_results_of_a_pool_that_closes_is_told_so(pool: SharedMemoryPool) -> None:
+    slow, came = Gate(), threading.Event()
+    WorkerAgent(pool, "ada", run=slow)
+    WorkerAgent(pool, "bob", run=upper)
+    supervisor = SupervisorAgent(pool)
+    request_id = supervisor.delegate("slow\nquick", num_tasks=2)[0]["request_id"]
+    with ThreadPoolExecutor(1) as threads:
+        following = threads.submit(supervisor.aggregate_results, request_id, lambda result: came.set())
+        assert came.wait(PATIENCE_S)
+        pool.close()
+        slow.goes_on.set()
+
+        with pytest.raises(HostStopped, match="its pool was closed"):
+            following.result(PATIENCE_S)
+
+
 def test_where_no_task_is_done_the_whole_says_why() -> None:
     whole = supervisor_worker_workflow("bad\nbad too", num_tasks=2, worker=fail_on_bad)
 
@@ -378,7 +400,9 @@ def test_the_segments_say_what_is_true_now(pool: SharedMemoryPool) -> None:
         ("all of it", "a list of 1 to"),
         ([{"text": "a"}], "task 1 of the plan must be a text"),
         ([{"description": "a", "priority": 12}], "priority must be 0 to 9"),
+        ([{"description": "a", "priority": True}], "priority must be 0 to 9"),
         ([{"description": "a", "assigned_to": "eve"}], "is for 'eve', not one of ada"),
+        ([{"description": "a", "assigned_to": ["ada"]}], r"is for \['ada'\], not one of ada"),
     ],
 )
 def test_a_plan_that_cannot_be_carried_out_is_refused_in_one_line(

@@ -20,7 +20,6 @@ from engine.memory.pages import Insight, InsightPage, insight_page, with_text
 from engine.runtimes.attempts.attempt import Attempt
 from engine.runtimes.attempts.attempt_slot import AttemptSlot
 from engine.runtimes.attempts.services import of_attempt
-from engine.runtimes.values import clean
 
 
 class AttemptInsights:
@@ -61,7 +60,6 @@ class AttemptInsights:
             AttemptInterrupted: If the attempt is asked to stop meanwhile.
         """
         check_arguments("write", AttemptInsights.write, {**locals()})
-        text, tags = clean(text), tuple(map(clean, tags))
         step_input: list[JsonValue] = [text, [*tags], importance]
         if (segment, supersedes, expect, expires_s) != (PRIVATE, None, None, None):
             step_input += [segment, supersedes, expect, expires_s]
@@ -74,7 +72,6 @@ class AttemptInsights:
         check_arguments(
             "supersede", AttemptInsights.supersede, {"insight_id": insight_id, "text": text, "expect": expect}
         )
-        text = clean(text)
         key = self._attempt.key("supersede", [insight_id, text, expect])
         old = self._attempt.state.insights.get(insight_id)
         new = NewInsight(segment=PRIVATE if old is None else old.segment, supersedes=insight_id, expect=expect)
@@ -157,7 +154,6 @@ class AttemptInsights:
             InsightTimeout: If nothing matches within `due_s` seconds.
             AttemptInterrupted: If the attempt is asked to stop meanwhile.
         """
-        check_arguments("wait", AttemptInsights.wait, {"query": query, "due_s": due_s})
         until_ms = self._attempt.now_ms() + round(due_s * 1000)
         matches = await self._find(query)
         if not matches.ids:

@@ -20,7 +20,7 @@ from engine.core.events.attempt import StepKind
 from engine.core.records.records import Json, JsonValue, copy_with
 from engine.core.validation.bounds import MAX_DURATION_S
 from engine.errors import AttemptOver, BlocksLoop, DelegationFailed, EngineError, WrongLoop
-from engine.memory.pages import Insight
+from engine.memory.pages import Insight, checkable_tags
 from engine.runtimes.attempts.delegations import DelegationResult
 from engine.runtimes.attempts.making import call_agent, create_agent, find_made, tasks_of
 from engine.runtimes.attempts.questions import checked_question
@@ -281,7 +281,7 @@ class Context:
             BadValue: If an argument is out of range.
         """
         self._work.attempt.raise_if_stopping()
-        return await self._work.insights.remember(text, tuple(tags), importance)
+        return await self._work.insights.remember(text, checkable_tags(tags), importance)
 
     async def recall(self, query: str, limit: int = 5) -> list[Insight]:
         """Return the private insights of this agent that match `query`, best first; a recorded step."""

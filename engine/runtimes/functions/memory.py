@@ -6,7 +6,8 @@ from typing import Unpack
 from engine.core.entities.memory import PRIVATE
 from engine.core.records.records import JsonValue
 from engine.core.specs.memory import InsightConditions, InsightQuery
-from engine.memory.pages import Insight, InsightPage, as_json, as_page, ids_in_page
+from engine.core.validation.records import check_arguments
+from engine.memory.pages import Insight, InsightPage, as_json, as_page, checkable_tags, ids_in_page
 from engine.runtimes.attempts.insights import AttemptInsights
 from engine.runtimes.attempts.work import Work
 
@@ -56,7 +57,7 @@ class ContextMemory:
         return await self._insights.write(
             text,
             segment=segment,
-            tags=tuple(tags),
+            tags=checkable_tags(tags),
             importance=importance,
             supersedes=supersedes,
             expect=expect,
@@ -99,6 +100,7 @@ class ContextMemory:
         Raises:
             InsightTimeout: If nothing matches in time; a later attempt waits anew.
         """
+        check_arguments("wait", AttemptInsights.wait, {"due_s": due_s})
         query = InsightQuery(text=text, **conditions)
         return await self._read("wait", lambda: self._insights.wait(query, due_s), query, due_s)
 
