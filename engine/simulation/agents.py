@@ -4,10 +4,8 @@ The behaviour of an agent depends only on the seed, its name, its request and th
 stays the same when the history around it is shortened.
 """
 
-import math
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from random import Random
@@ -23,35 +21,36 @@ from engine.core.records.values import Usage
 from engine.core.signals import AttemptSucceeded, PlannedItem
 from engine.core.specs.spec import MODEL_TYPES, AgentSpec
 from engine.core.state import State
-from engine.errors import (
-    AgentCrashed,
-    AttemptInterrupted,
-    CommandRefusedError,
-    DelegationFailed,
-    InsightConflict,
-    InsightTimeout,
-    ToolRejected,
-)
+from engine.errors import AgentCrashed, AttemptInterrupted, DelegationFailed, ToolRejected
 from engine.runtimes.attempts.pending import Pending
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Factory
 from engine.runtimes.functions.context import Context
 from engine.runtimes.toolbox.call_limit import CallLimit
 from engine.runtimes.toolbox.functions import FunctionTool
+from engine.simulation import knowledge
 from engine.simulation.drawing import NAMES, SKILLS
 from engine.simulation.laws.outcomes import FALSE_REPORT
 from engine.simulation.model_agents import SimulatedModelAgent
+from engine.simulation.scene import LONG_TEXT, MAX_WORK_S, Scene, seconds
 from engine.simulation.teams import SIMULATED
 from engine.simulation.world import World
 
 HANG_S = 6 * 3600.0
-MAX_WORK_S = 600.0
 SPENDING_SHARE = 0.3
 """Share of pieces of work that cost tokens or money."""
 TOOL_CALL_PERCENT = 15
 """Percentage of steps that call a tool that must not be called twice."""
 REMEMBERING_PERCENT = 10
 """Percentage of steps that store an insight."""
+SHARING_PERCENT = 25
+"""Percentage of steps that write to the pool of the team, or wait for it."""
+COUNTING_PERCENT = 25
+"""Percentage of tasks that count in the state of their agent."""
+MAKING_PERCENT = 20
+"""Percentage of tasks whose agents make another."""
+HELPER_MAKING_PERCENT = 80
+"""The same for the tasks of agents that were made."""
 CONCURRENT_STEP_PERCENT = 40
 """Percentage of delegating agents that run a step of their own meanwhile."""
 QUESTION_PERCENT = 8
@@ -60,26 +59,10 @@ PLAN_PERCENT = 25
 """Percentage of delegating agents that delegate a plan, whose tasks wait for each other."""
 MAX_PIECES = 5
 """Most pieces of work in an attempt."""
-LONG_TEXT = (
-    "a line of an output that is too long to be kept in the state itself, and stands in the journal alone\n" * 30
-)
 MAX_TASKS = 80
 """Number of tasks in a run from which on no agent delegates: teams that delegate to teams would never end."""
 MAX_DEPTH = 2
 """How often a delegated text may be delegated again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """One attempt, as the functions in `MISHAPS` get it."""
-
-    world: World
-    work: Work
-    context: Context
-    draw: Random
-    longest_s: float
-    """Longest duration of a piece of work without failures, in seconds."""
-    has_user_team: bool
 
 
 class SimulatedRuntime:
@@ -111,6 +94,7 @@ class SimulatedRuntime:
         task, _, draw, mishap = await world.open_attempt(work, "", list(MISHAPS))
         early = draw.random() < 0.5
         await work.steering.load_steers()
+        await work.changes.load()
         scene = Scene(world, work, Context(work, task, {}), draw, self._longest_s, world.plan.has_user_team)
         scene = replace(scene, context=Context(work, task, {"send": _tool(scene)}))
         if mishap is None or not early:
@@ -129,12 +113,7 @@ def _tool(scene: Scene) -> FunctionTool:
 def simulated_runtimes(world: World) -> dict[str, Factory]:
     """Return the factory of the runtimes of a history; agents of a given team keep their time limits."""
     runtimes: dict[str, Factory] = dict.fromkeys(MODEL_TYPES, lambda spec, code: SimulatedModelAgent(spec, code, world))
-    return {SIMULATED: lambda spec, code: SimulatedRuntime(spec, world), **runtimes}
-
-
-def seconds(draw: Random, longest_s: float = MAX_WORK_S) -> float:
-    """Return the duration of a piece of work: log-uniform up to the longest, and sometimes 0."""
-    return 0.0 if draw.random() < 0.15 else math.exp(draw.uniform(math.log(0.05), math.log(longest_s)))
+    return {**dict.fromkeys((SIMULATED, "function"), lambda spec, code: SimulatedRuntime(spec, world)), **runtimes}
 
 
 async def _remember(scene: Scene, number: int) -> None:
@@ -143,21 +122,6 @@ async def _remember(scene: Scene, number: int) -> None:
     importance = crc32(title.encode()) % 11 / 10
     await context.remember(f"{title} is number {number}. {LONG_TEXT if number else ''}", [title[:20]], importance)
     await scene.work.insights.recall(title, 3)
-    if number:
-        await _share(scene, importance)
-
-
-async def _share(scene: Scene, importance: float) -> None:
-    """Replace what others have written about a subject, or write about it, and wait for something important."""
-    memory = scene.context.memory
-    subject = f"subject{round(10 * importance) % 3}"
-    page = await memory.query(all_of=[subject], segment="team", limit=1)
-    older = page.items[0] if page.items else None
-    named: dict[str, Any] = {} if older is None else {"supersedes": older.id, "expect": older.version}
-    with suppress(InsightConflict, CommandRefusedError):  # others were faster, or it is forgotten by now
-        await memory.write("news", segment="team", tags=[subject], importance=importance, expires_s=3600, **named)
-    with suppress(InsightTimeout):
-        await memory.wait(segment="team", min_importance=0.9, due_s=60)
 
 
 async def _do_work(scene: Scene, text: str) -> None:
@@ -168,6 +132,8 @@ async def _do_work(scene: Scene, text: str) -> None:
     scene.world.check_messages(scene.work, messages)
     if draw.random() < 0.2:
         context.emit(draw.choice(["a beginning", LONG_TEXT]))
+    if scene.has("counts", COUNTING_PERCENT):
+        await knowledge.count(scene)
     for number in range(draw.choice([0, 0, 1, 2, 3])):
         if draw.random() < SPENDING_SHARE:
             _spend(scene)
@@ -175,14 +141,25 @@ async def _do_work(scene: Scene, text: str) -> None:
             await _call(scene, number)
         elif crc32(f"{number} {scene.work.effect.title}".encode()) % 100 < REMEMBERING_PERCENT:
             await _remember(scene, number)
+        elif not scene.has_user_team and scene.has(f"shares {number}", SHARING_PERCENT):
+            await knowledge.share(
+                scene, number, f"{scene.work.effect.title} is number {number}. {LONG_TEXT * (number % 2)}"
+            )
         else:
-            await _step(scene, f"step{number}")
+            await scene.step(f"step{number}")
     if _has_question(scene):
         await _ask_person(scene)
     if draw.random() < SPENDING_SHARE:
         _spend(scene)
     run = scene.world.state.runs.get(scene.work.effect.run_id)
     is_large = run is not None and run.total >= MAX_TASKS
+    if (
+        not scene.has_user_team
+        and scene.has("makes", HELPER_MAKING_PERCENT if text.endswith(", help") else MAKING_PERCENT)
+        and text.count("part of") < MAX_DEPTH
+        and not is_large
+    ):
+        await knowledge.make_helper(scene, f"part of {text[:60]}, help")
     will_delegate = draw.random() < 0.25 and text.count("part of") < MAX_DEPTH and not is_large
     has_time_limit = scene.has_user_team and scene.work.spec.timeout_s is not None
     if will_delegate and not has_time_limit:  # it may wait for others for hours
@@ -200,23 +177,13 @@ async def _delegate_during_step(scene: Scene, text: str) -> None:
     async def step() -> None:
         if first == "ask":
             await scene.context.sleep(seconds(scene.draw, scene.longest_s))
-        await _step(scene, "beside")
+        await scene.step("beside")
 
     async with anyio.create_task_group() as group:
         group.start_soon(step)
         if first == "step":
             await scene.context.sleep(0.01)
         await _delegate(scene, text)
-
-
-async def _step(scene: Scene, name: str) -> None:
-    async def run() -> JsonValue:
-        scene.world.check_step(scene.work, name)
-        await scene.context.sleep(seconds(scene.draw, scene.longest_s))
-        results: list[JsonValue] = ["a result", LONG_TEXT, 7, None, {"rows": [1, LONG_TEXT]}]
-        return scene.draw.choice(results)
-
-    await scene.context.step(name, run)
 
 
 def _has_question(scene: Scene) -> bool:
@@ -247,7 +214,7 @@ async def _ask_person(scene: Scene) -> None:
         for number in range(1 + variant % 2):
             group.start_soon(ask_once, number)
         if variant == 3:
-            await _step(scene, "beside a question")
+            await scene.step("beside a question")
 
 
 async def _send_if_allowed(scene: Scene) -> None:

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from engine.core.queries.team.tree import parent_id_of
 from engine.core.records.records import fields
+from engine.core.specs.memory import SegmentRights
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, Run, State, Supervisor, TaskStatus
 from engine.core.strategies import STRATEGIES
@@ -22,6 +23,16 @@ from engine.core.strategies import STRATEGIES
 NAMES = ("ada", "bob", "cyd", "dan", "eve", "fay", "gus", "hal", "a3", "s2")
 """Few names, so that teams under one root share them; two look like ids of other objects."""
 SKILLS = ("parse", "write", "sum", "draw", "check")
+SEGMENTS = ("results", "notes")
+"""Segments of the pool of a team."""
+TAGS = ("red", "green", "blue")
+TOOLS = ("crew:send", "crew:look")
+"""References of tools, which the user of every simulation trusts."""
+TOOLSET = "kit"
+MADE_NAMES = ("ivy", "jon")
+"""Names of agents that agents make."""
+CAPABILITIES = ("agents", "recall", "send", "look", TOOLSET, "model:sim")
+"""What recipes name."""
 INVALID_SHARE = 0.04
 """Share of unknown names and of invalid numbers."""
 OMISSION_SHARE = 0.6
@@ -124,6 +135,11 @@ def _choice(*values: Any, invalid: Any = None) -> Callable[[Random, State], Any]
     return lambda draw, state: invalid if invalid is not None and draw.random() < INVALID_SHARE else draw.choice(values)
 
 
+def _draw_holders(draw: Random) -> list[str]:
+    """Return who has a right: names of agents or supervisors, or all."""
+    return draw.choice([["all"], ["chief"], [], draw.sample([*NAMES, "north", "south"], 5)])
+
+
 DRAW_BY_NAME: dict[str, Callable[[Random, State], Any]] = {
     "target": _any_target,
     "agent": _agent,
@@ -219,6 +235,30 @@ DRAW_BY_FIELD: dict[tuple[str, str], Callable[[Random, State], Any]] = {
     ("Steer", "text"): _choice("look closer", "stop after the next", "a message of several words\n" * 40),
     ("Abort", "target"): _steerable_target,
     ("RevokeGrant", "grant"): lambda draw, state: choose_name(draw, list(state.grants)),
+    ("MemoryOptions", "max"): _choice(3, 10, 1_000, invalid=0),
+    ("MemoryOptions", "segments"): lambda draw, state: {
+        segment: SegmentRights(read=_draw_holders(draw), write=_draw_holders(draw))
+        for segment in SEGMENTS[: draw.randint(0, 2)]
+    },
+    ("SupervisorOptions", "toolsets"): lambda draw, state: {TOOLSET: draw.choice([TOOLS, TOOLS[:1]])},
+    ("Remember", "segment"): _choice(*SEGMENTS, invalid="private"),
+    ("Remember", "tags"): lambda draw, state: tuple(draw.sample(TAGS, draw.randint(0, 2))),
+    ("Remember", "importance"): _choice(0.0, 0.5, 1.0, invalid=2.0),
+    ("Remember", "supersedes"): lambda draw, state: choose_name(draw, [*state.insights]),
+    ("Remember", "expires_s"): _seconds(20, 5_000),
+    ("Forget", "insights"): lambda draw, state: [
+        choose_name(draw, [*state.insights]) for _ in range(draw.randint(1, 3))
+    ],
+    ("CreateAgent", "maker"): _agent,
+    ("CreateAgent", "name"): _choice(*MADE_NAMES),
+    ("CreateAgent", "capabilities"): lambda draw, state: draw.sample(CAPABILITIES, draw.choice([0, 1, 1, 2])),
+    ("CreateAgent", "run"): _choice(*TOOLS, invalid="nowhere:run"),
+    ("CreateAgent", "tasks"): lambda draw, state: {},
+    ("CreateAgent", "model"): _choice(None, None, "sim"),
+    ("CreateAgent", "tokens"): _choice(None, 20_000),
+    ("RetireRecipes", "recipes"): lambda draw, state: draw.sample(
+        [*state.recipes], min(len(state.recipes), draw.randint(0, 2))
+    ),
     ("Answer", "answer"): lambda draw, state: choose_name(
         draw, [option for escalation in state.escalations.values() for option in escalation.options]
     ),

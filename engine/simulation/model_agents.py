@@ -52,10 +52,10 @@ def to_model_agent(spec: AgentSpec) -> AgentSpec:
         spec,
         agent_type=agent_type,
         model=[FIRST, SPARE] if number // 10 % 2 else FIRST,
-        tools=(),
+        tools=() if is_simple else spec.tools,
         mcp=(),
         may=() if is_simple else PERMISSIONS[: number // 20 % (len(PERMISSIONS) + 1)],
-        approve={"send": "always"} if number // 120 % 5 == 0 and not is_simple else {},
+        approve={"send": "always"} if number // 120 % 5 == 0 and "crew:send" in spec.tools and not is_simple else {},
         output=None,
         run=None,
         run_in=None,
@@ -84,7 +84,8 @@ class SimulatedModelAgent(ModelRuntime):
         super().__init__(spec, code, options_of(spec))
         self._world = world
         if spec.agent_type != "SimpleAgent":
-            self._kit = Kit(spec, code, _tools())
+            named = (str(reference).rpartition(":")[2] for reference in spec.tools)
+            self._kit = Kit(spec, code, {name: _tools()[name] for name in named})
 
     @override
     async def check(self) -> None:

@@ -20,6 +20,7 @@ from engine.core.specs.model_spec import ModelSpec, Price
 from engine.models.costs import tokens_in, usage_at
 from engine.models.records import Call, Chunk, ModelAnswer, ModelError, ModelRequest, Sleep, ToolSchema
 from engine.models.service import ModelService
+from engine.simulation.drawing import MADE_NAMES, SEGMENTS, TAGS
 from engine.simulation.model_watch import ModelWatch
 from engine.simulation.playing import CURRENT_ATTEMPT, PlayedAttempt
 
@@ -199,9 +200,20 @@ def _draw_arguments(tool: ToolSchema, attempt: PlayedAttempt, draw: Random) -> J
             )
         },
         "ask_human": lambda: {"question": f"{about}?", "options": draw.choice(_OPTIONS)},
-        "remember": lambda: {"text": about, "tags": ["part"], "importance": draw.choice([0.2, 0.9])},
-        "recall": lambda: {"query": "part"},
-        "create_agent": lambda: {"name": draw.choice(["ivy", "jon"]), "instructions": "Help."},
+        "remember": lambda: {
+            "text": about,
+            "tags": ["part", draw.choice(TAGS)],
+            "importance": draw.choice([0.2, 0.9]),
+            "segment": draw.choice(["private", *SEGMENTS]),
+            **draw.choice([{}, {}, {"supersedes": f"m{draw.randrange(1, 20)}", "expect": draw.choice([1, 2])}]),
+        },
+        "recall": lambda: {"query": "part", "segment": draw.choice(["private", "*", *SEGMENTS])},
+        "create_agent": lambda: {
+            "name": draw.choice(MADE_NAMES),
+            "instructions": "Help.",
+            "tools": [*_allowed_names(tool, "tools")][: draw.randrange(3)],
+            "may": [*_allowed_names(tool, "may")][: draw.randrange(6)],
+        },
         "read_result": lambda: {"result": draw.choice(_allowed_names(tool, "result") or ["none"]), "start": 100},
         "send": lambda: {"number": draw.randrange(3)},
         "look": lambda: {"at": draw.randrange(3)},
@@ -221,7 +233,8 @@ def _workers(tool: ToolSchema) -> Sequence[Any]:
 
 def _allowed_names(tool: ToolSchema, parameter: str) -> Sequence[Any]:
     properties: Any = tool.parameters.get("properties", {})
-    return properties.get(parameter, {}).get("enum", [])  # type: ignore[no-any-return]
+    schema = properties.get(parameter, {})
+    return schema.get("items", schema).get("enum", [])  # type: ignore[no-any-return]
 
 
 def _draw_value(schema: Any, draw: Random) -> JsonValue:

@@ -15,6 +15,7 @@ from engine.core.decisions.decision_context import DecisionContext
 from engine.core.events import CommandRefused
 from engine.core.queries.people.offers import references_offered
 from engine.core.queries.targets import id_target
+from engine.core.queries.team.code import references_in_command
 from engine.core.records.records import copy_with, field_names
 from engine.core.specs.limits import Limits
 from engine.core.state import State, Supervisor
@@ -47,6 +48,10 @@ WEIGHTS: dict[str, float] = {
     "replace_team": 0.4,
     "cancel": 0.6,
     "abort": 0.3,
+    "remember": 0.6,
+    "forget": 0.4,
+    "create_agent": 0.5,
+    "retire_recipes": 0.4,
     "undo": 0.7,
     "pause": 0.7,
     "resume": 1.5,
@@ -81,7 +86,8 @@ def is_accepted(command: Command, state: State) -> bool:
         return True
     try:
         # As if the user trusted whom an answer lets in, which the shell looks up.
-        order = Order(id="looked", command=command, granted=dict.fromkeys(references_offered(state, command), ""))
+        granted = dict.fromkeys([*references_offered(state, command), *references_in_command(command)], "")
+        order = Order(id="looked", command=command, granted=granted)
         events = decide(state, order, DecisionContext(now_ms=state.at_ms, jitter=0.5))
     except Exception:  # the engine runs into it too, where a law notices
         return True

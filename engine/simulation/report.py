@@ -20,6 +20,7 @@ from engine.core.events import (
     RunFinished,
     TaskFailed,
 )
+from engine.core.queries.team.code import grants_for_own_program
 from engine.core.records.values import preview
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
@@ -224,7 +225,8 @@ def _accepted_team(seed: int, *, has_models: bool) -> SupervisorSpec:
         budgets = Random(f"small budgets {seed}")
         if budgets.random() < BUDGET_TEAM_SHARE:
             team = with_budgets(team, budgets)
-        order = Order(id="team", command=load_command(team))
+        command = load_command(team)
+        order = Order(id="team", command=command, granted=grants_for_own_program(command))
         if isinstance(decide(State(), order, DecisionContext(now_ms=0, jitter=0.0))[-1], CommandApplied):
             return team
 

@@ -19,10 +19,13 @@ from engine.core.state import State, TaskStatus
 from engine.host.built_in.joins import Result, join
 from engine.reading.texts import walk
 from engine.simulation.ledger import ENDS, Ledger
-from engine.simulation.ledger.agents import MemoryLedger, ModelLedger, TrackRecordLedger
+from engine.simulation.ledger.agents import ModelLedger, TrackRecordLedger
 from engine.simulation.ledger.attempts import WorkLedger
 from engine.simulation.ledger.discovery import DiscoveryLedger
 from engine.simulation.ledger.failures import FailureLedger
+from engine.simulation.ledger.kept import KeptLedger
+from engine.simulation.ledger.memory import MemoryLedger
+from engine.simulation.ledger.recipes import RecipeLedger
 from engine.simulation.ledger.spending import SpendingLedger
 from engine.simulation.ledger.team import TeamLedger
 from engine.simulation.ledger.times import TimeLedger
@@ -56,7 +59,9 @@ class ShadowLedger(Ledger):
         self.track_record = TrackRecordLedger()
         self.failures = FailureLedger()
         self.turns = TurnLedger()
-        self.memory = MemoryLedger(self.text)
+        self.recipes = RecipeLedger(self.team)
+        self.memory = MemoryLedger(self.text, self.team, self.recipes)
+        self.agent_state = KeptLedger(self.text)
         self.models = ModelLedger()
         self.times = TimeLedger()
         self.discovery = DiscoveryLedger()
@@ -112,7 +117,9 @@ class ShadowLedger(Ledger):
         self.failures.take(event)
         self.work.take(event)
         self.team.take(event)
+        self.recipes.take(event)
         self.memory.take(event)
+        self.agent_state.take(event, self.next_seq)
         self.models.take(event)
         self.discovery.take(event)
         self.turns.follow(event, self.work)
@@ -122,7 +129,8 @@ class ShadowLedger(Ledger):
         fold(self.state, (event,))
         if isinstance(event, StateImported):
             for ledger in (
-                self.team, self.work, self.spending, self.track_record, self.failures, self.memory, self.discovery
+                self.team, self.work, self.spending, self.track_record, self.failures, self.recipes, self.memory,
+                self.agent_state, self.discovery,
             ):  # fmt: skip
                 ledger.adopt(self.state)
             self.times.adopt(self.state)
@@ -132,7 +140,8 @@ class ShadowLedger(Ledger):
         """Note the spec of an attempt, or the inputs and the expected output of a built-in join."""
         job = self.work.jobs[event.task_id]
         if event.agent_id is not None and job.attempt is not None:
-            job.attempt.spec = self.team.agents[event.agent_id].spec
+            is_made = event.agent_id in self.recipes.ruled  # its spec follows from what its maker has
+            job.attempt.spec = None if is_made else self.team.agents[event.agent_id].spec
         elif job.kind == "join":
             finished_nodes = [node for node in self.work.graph_predecessors(job) if node.outcome is TaskStatus.DONE]
             input_nodes = [node for node in finished_nodes if node.output is not None or job.join == "list"]

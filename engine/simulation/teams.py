@@ -11,6 +11,7 @@ from engine.core.records.records import JsonValue, copy_with, field_names
 from engine.core.specs.discovery import AgentDiscoveryMode, DiscoveryConfig
 from engine.core.specs.failure_policies import Escalate, Fail, Failover, FailurePolicy, Retry, Skip
 from engine.core.specs.limits import Limits
+from engine.core.specs.memory import MemoryOptions
 from engine.core.specs.options import Optimize, SupervisorOptions
 from engine.core.specs.policies import Circuit, Restart
 from engine.core.specs.spec import AGGREGATIONS, AgentSpec
@@ -21,6 +22,8 @@ from engine.simulation.drawing import (
     INVALID_SHARE,
     NAMES,
     SKILLS,
+    TOOLS,
+    TOOLSET,
     draw_valid_record,
     field_value,
     hints_of,
@@ -52,7 +55,7 @@ CHAINS = (
     *((policy,) for policy in get_args(FailurePolicy) if not any(policy in chain for chain in _COMMON_CHAINS)),
 )
 """Chains of failure policies for agents; their numbers are drawn. A policy that none names has one of its own."""
-UNUSED_FIELDS = ("run", "tools", "options", "model", "instructions", "description")
+UNUSED_FIELDS = ("run", "options", "model", "instructions", "description")
 """Fields that a simulated agent does not use."""
 RARE_SHARE = 0.15
 """Probability of each of the other settings of an agent."""
@@ -101,6 +104,7 @@ def draw_spec(draw: Random, name: str | None = None) -> AgentSpec:
         "on_failure": draw_chain(draw),
         "max_concurrency": draw.choice([1, 1, 2, 3]),
         "timeout_s": draw.choice([None, None, 60.0, 900.0, 7200.0]),
+        "tools": draw.choice([TOOLS, TOOLS, TOOLS[:1], TOOLS[1:], ()]),
     }
     hints = hints_of(AgentSpec)
     empty_state = State()
@@ -145,6 +149,8 @@ def draw_options(draw: Random, mode: str, members: Sequence[str], agents: Sequen
         circuit=_draw_sometimes(Circuit, draw) or options.circuit,
         optimize=_draw_sometimes(Optimize, draw) or options.optimize,
         discovery=_draw_discovery(Random(f"{mode} {members}"), agents),
+        memory=draw_valid_record(MemoryOptions, Random(f"{mode} {agents}"), State(), omission_share=0.3),
+        toolsets=options.toolsets if len(agents) % 2 else {TOOLSET: TOOLS},
     )
 
 

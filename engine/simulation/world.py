@@ -29,12 +29,16 @@ from store import CommandRow
 START_MS = 1_750_000_000_000
 _CHECKS = {
     "an_answer_is_what_was_said": "An attempt is told what a person said",
+    "a_change_is_on_disk": "A step that ends without a conflict has brought the changes of its agent's state to disk",
+    "a_version_is_as_expected": "An insight takes the place of the expected version alone",
     "disk_before_deed": "Nothing is done before it is on disk",
     "no_message_is_lost_or_heard_twice": "Who is at work hears every message once, in order, also after a crash",
     "no_step_runs_twice": "A step that is recorded is never run again",
     "no_step_runs_without_a_slot": "A step runs only while its attempt holds a slot",
 }
 """What the checks of the world say, for people, by name."""
+_UNCOUNTED_STEPS = ("create_agent", "memory.query", "memory.wait")
+"""Steps of the engine's own, whose begin is not observed."""
 
 
 def is_bound_to_program(agent: str) -> bool:
@@ -184,7 +188,7 @@ class World:
 
     def check_recorded_step(self, step: StepFinished) -> None:
         """Check that a step that is reported as recorded is in the journal, unless its attempt has ended."""
-        is_counted = not step.steers and not step.name.startswith("memory.")  # others are not told to `check_step`
+        is_counted = step.name not in _UNCOUNTED_STEPS and not step.steers
         if (step.task_id, step.attempt, step.generation) not in self.models.attempts and is_counted:
             self.ledger.open_steps[step.task_id, step.attempt, step.generation] -= 1
         task = self.ledger.state.tasks.get(step.task_id)
@@ -241,6 +245,21 @@ class World:
         )
         if not is_answered and not is_granted:
             self._report("an_answer_is_what_was_said", f"{job.id}: {tool} is {decision}")
+
+    def check_counted(self, work: Work) -> None:
+        """Check that the journal has counted the task of an attempt whose counting step has ended."""
+        effect = work.effect
+        is_repeated = any(key.startswith("count") for key in effect.steps)
+        if (
+            not (is_repeated or work.attempt.over)
+            and (effect.task_id, effect.agent_id) not in self.ledger.agent_state.counted
+        ):
+            self._report("a_change_is_on_disk", f"{effect.task_id} has counted for {effect.agent_id}")
+
+    def check_version(self, work: Work, version: int, expected: int | None) -> None:
+        """Check that an insight of an attempt follows the version that it expected."""
+        if expected is not None and version != expected + 1:
+            self._report("a_version_is_as_expected", f"{work.effect.task_id} expected {expected}, and wrote {version}")
 
     def report_early_effect(self, details: str) -> None:
         """Record that effects were performed before their events were written."""

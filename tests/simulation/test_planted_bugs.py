@@ -10,6 +10,8 @@ from tests.simulation.planted.planting import ENGINE, MOST_SEEDS, Bug, Patch, fo
 
 FIRST_HAND = {
     "a_call_fits_the_budgets",
+    "a_change_is_on_disk",
+    "a_version_is_as_expected",
     "acknowledged_is_on_disk",
     "an_answer_is_what_was_said",
     "disk_before_deed",

@@ -1,4 +1,4 @@
-"""What agents remember, their track records, and the usage of their models.
+"""Track records of agents, and the usage of their models.
 
 What a model sees itself is checked in `engine.simulation.model_watch`.
 """
@@ -11,36 +11,7 @@ from engine.core import events
 from engine.core.records.values import NO_USAGE, Usage
 from engine.simulation.laws.registry import When, law
 from engine.simulation.ledger.agents import ENDS
-from engine.simulation.observed import ObservedWorld
 from engine.simulation.shadow_ledger import ShadowLedger
-
-
-@law(When.SAMPLED, When.AT_THE_END)
-def no_insight_is_lost(world: ObservedWorld) -> str | None:
-    """An insight stays as it was written until the journal says that it is forgotten, or its agent or team has left."""
-    ledger = world.ledger
-    actual, expected = ledger.memory.insights_in(ledger.state), ledger.memory.insights
-    if actual != expected:
-        differing = sorted(key for key in {**actual, **expected} if actual.get(key) != expected.get(key))
-        return f"insights {differing[:5]} are {actual.get(differing[0])}; written was {expected.get(differing[0])}"
-    return None
-
-
-@law(events.Remembered)
-def an_insight_is_kept_once(ledger: ShadowLedger, event: events.Remembered) -> str | None:
-    """An insight of a step is stored once, for the agent at work, under the id that the step returned."""
-    if event.insight_id in ledger.memory.insights:
-        return f"{event.insight_id} is remembered twice"
-    if event.task_id is None:
-        return None
-    job = ledger.work.jobs[event.task_id]
-    if job.attempt is None or job.attempt.agent_id != event.agent_id:
-        return f"{event.agent_id} remembers something in {event.task_id}, and is not at work there"
-    last = ledger.events[-1] if ledger.events else None
-    outputs = [event.insight_id, {"insight": event.insight_id, "version": event.version}]
-    if not isinstance(last, events.StepRecorded) or last.output not in outputs or last.task_id != event.task_id:
-        return f"{event.insight_id} is remembered, and no step says so"
-    return None
 
 
 @law(When.AFTER_BATCH)

@@ -81,7 +81,7 @@ def timers_fire(world: ObservedWorld) -> str | None:
 
 @law(When.AT_MOMENTS)
 def nothing_is_overdue(world: ObservedWorld) -> str | None:
-    """No back-off, deadline, question or open circuit is overdue, whatever timers there are."""
+    """No back-off, deadline, question, insight or open circuit is overdue, whatever timers there are."""
     ledger, now_ms = world.ledger, world.now_ms
     for job in ledger.work.jobs.values():
         if job.outcome is None and job.retrying_until_ms is not None and job.retrying_until_ms < now_ms:
@@ -97,6 +97,9 @@ def nothing_is_overdue(world: ObservedWorld) -> str | None:
         circuit = ledger.failures.circuit(agent_id)
         if circuit.status == "open" and circuit.due_ms < now_ms:
             return f"the circuit of {agent_id} was to half open {now_ms - circuit.due_ms} ms ago"
+    for insight in ledger.memory.insights.values():
+        if insight.expires_ms is not None and insight.expires_ms < now_ms:
+            return f"{insight.id} was to be forgotten {now_ms - insight.expires_ms} ms ago"
     return None
 
 

@@ -29,6 +29,9 @@ def a_graph_is_for_those_who_take_part(ledger: ShadowLedger, event: events.Group
     participant_ids = [
         member.id for member in members if takes_part is None or member.name in takes_part or _is_found(team, member.id)
     ]
+    if takes_part is None and not supervisor.auto_discover:  # made agents work for those who made or name them
+        unmade_ids = [member_id for member_id in participant_ids if member_id not in ledger.recipes.makers]
+        participant_ids = unmade_ids or participant_ids
     aggregator_ids = [member.id for member in members if member.name == supervisor.aggregator]
     default_ids = [member.id for member in members if member.name == supervisor.default_agent]
     worker_ids = [node.worker_id for node in event.nodes if node.worker_id is not None]

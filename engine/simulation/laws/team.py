@@ -29,6 +29,8 @@ def tokens_rise(ledger: ShadowLedger, event: events.EngineStarted) -> str | None
     events.Escalated,
     events.Steered,
     events.GrantGiven,
+    events.Remembered,
+    events.RecipeMade,
 )
 def ids_are_given_once(ledger: ShadowLedger, event: Any) -> str | None:
     """No id is given twice, and numbers rise."""
@@ -41,7 +43,7 @@ def ids_are_given_once(ledger: ShadowLedger, event: Any) -> str | None:
     return None
 
 
-_KINDS = ("supervisors", "agents", "runs", "tasks", "escalations")
+_KINDS = ("supervisors", "agents", "runs", "tasks", "escalations", "insights", "recipes")
 
 
 def new_ids(event: Any) -> list[str]:
@@ -59,6 +61,10 @@ def new_ids(event: Any) -> list[str]:
             return [event.steer_id]
         case events.GrantGiven():
             return [event.grant_id]
+        case events.Remembered():
+            return [event.insight_id]
+        case events.RecipeMade():
+            return [event.recipe.id]
         case events.StateImported():
             imported = decode_state(event.state)
             return sorted((key for kind in _KINDS for key in getattr(imported, kind)), key=_number)

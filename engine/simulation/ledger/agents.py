@@ -1,77 +1,19 @@
-"""Independent bookkeeping of agents: their insights, their ended attempts, and the usage of their models."""
+"""Independent bookkeeping of agents: their ended attempts, and the usage of their models."""
 
 from collections import Counter
 from typing import Any
 
 from typing_extensions import override
 
-from engine.core import events
 from engine.core.events import AttemptCancelled, AttemptDone, AttemptFailed, EngineStarted
-from engine.core.records.values import NO_USAGE, StoredValue, Usage
-from engine.core.state import MAX_CATEGORIES, PRIVATE, State
+from engine.core.records.values import NO_USAGE, Usage
+from engine.core.state import MAX_CATEGORIES, State
 from engine.simulation.ledger import Ledger
 from engine.simulation.ledger.work import JobLedger
 
 ENDS = ("done", "failed", "cancelled")
 Key = tuple[str, str]
 """Id of an agent, and a category."""
-
-
-class MemoryLedger(Ledger):
-    """Owner, text and importance of each insight: its agent, or the supervisor at the top for those of a pool."""
-
-    def __init__(self, resolve: Any) -> None:
-        self._resolve = resolve
-        self._parents: dict[str, str | None] = {}
-        self.insights: dict[str, tuple[str, str, float]] = {}
-
-    def _on_remembered(self, event: events.Remembered) -> None:
-        owner_id = event.agent_id if event.segment == PRIVATE else event.supervisor_id
-        self.insights[event.insight_id] = (owner_id or "", event.text, event.importance)
-
-    def _on_insights_forgotten(self, event: events.InsightsForgotten) -> None:
-        for insight_id in event.ids:
-            self.insights.pop(insight_id)
-
-    def _on_supervisor_added(self, event: events.SupervisorAdded) -> None:
-        self._parents[event.supervisor_id] = event.parent_id
-
-    def _on_member_moved(self, event: events.MemberMoved) -> None:
-        if event.member_id in self._parents:
-            self._parents[event.member_id] = root_id = event.parent_id
-            while (above_id := self._parents[root_id]) is not None:
-                root_id = above_id
-            for insight_id, (owner_id, text, importance) in self.insights.items():
-                if owner_id == event.member_id:
-                    self.insights[insight_id] = (root_id, text, importance)
-
-    def _on_agent_removed(self, event: events.AgentRemoved) -> None:
-        self._drop_insights_of(event.agent_id)
-
-    def _on_supervisor_removed(self, event: events.SupervisorRemoved) -> None:
-        self._drop_insights_of(event.supervisor_id)
-
-    def _drop_insights_of(self, owner_id: str) -> None:
-        self.insights = {key: value for key, value in self.insights.items() if value[0] != owner_id}
-
-    def adopt(self, state: State) -> None:
-        """Take the insights and teams of an import from the state."""
-        self.insights = self.insights_in(state)
-        self._parents = {supervisor.id: supervisor.parent_id for supervisor in state.supervisors.values()}
-
-    def insights_in(self, state: State) -> dict[str, tuple[str, str, float]]:
-        """Convert the insights of the state."""
-        return {
-            each.id: (
-                (each.agent_id if each.segment == PRIVATE else each.supervisor_id) or "",
-                self._text(each.text),
-                each.importance,
-            )
-            for each in state.insights.values()
-        }
-
-    def _text(self, value: StoredValue) -> str:
-        return str(self._resolve(value))
 
 
 class TrackRecordLedger:
