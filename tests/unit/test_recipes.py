@@ -11,11 +11,14 @@ from engine.core.events import AgentAdded, AgentSwapped, CommandRefused, RecipeC
 from engine.core.legality import faults_of
 from engine.core.queries.team.made import made_now, working_spec
 from engine.core.queries.team.recipes import agent_of, references_to_recipes
+from engine.core.records.records import copy_with
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
+from engine.core.transfer.admission import Inadmissible, try_out
 from tests.depth import examples
+from tests.exports import exported
 from tests.story import submitted
 from tests.world import World, agent, team_world
 
@@ -192,6 +195,58 @@ def test_another_model_leaves_a_made_agent_under_its_recipe() -> None:
 
     spec, lacks = spec_now(world.state, "sol")
     assert (spec.model, lacks) == ("openai/o3", "dig")
+
+
+def test_a_rollback_does_not_bring_back_what_the_maker_has_lost_since() -> None:
+    world = made_world()
+    make(world)
+    world.order(SwapAgent(agent="sol", spec=agent("sol", tools=["work:fly"])))
+    world.order(SwapAgent(agent="ada", spec=with_tools("sort")))
+    world.order(Rollback(agent="sol"))
+
+    spec, lacks = spec_now(world.state, "sol")
+    assert (spec.tools, lacks) == ((), "dig")
+
+
+def test_an_agent_is_not_rolled_back_to_what_its_recipe_said_before() -> None:
+    world = made_world()
+    make(world)
+    make(world, capabilities=["sort"])
+
+    assert refusal(world.order(Rollback(agent="sol"))).startswith("sol follows its recipe k1")
+
+
+def test_an_agent_without_a_model_of_its_own_follows_that_of_its_maker() -> None:
+    lead = AgentSpec(name="ada", agent_type="llm", model="openai/big", may=["create_agent"])
+    world = team_world(lead)
+    make(world, capabilities=[], model=None)
+    models = [spec_now(world.state, "sol")[0].model]
+    for name, model in (("ada", "openai/small"), ("sol", "openai/own")):
+        world.order(SwapAgent(agent=name, model=model))
+        models.append(spec_now(world.state, "sol")[0].model)
+
+    assert models == ["openai/big", "openai/small", "openai/own"]
+
+
+@pytest.mark.parametrize("rule", ["pay", "send_money"])  # by its reference, or by a name that @tool gives it
+def test_no_agent_does_unasked_what_its_maker_asks_for(rule: str) -> None:
+    world = team_world(agent("ada", tools=["work:pay"], approve={rule: "always"}))
+    make(world, capabilities=["pay"])
+
+    assert refusal(make(world, "sly", capabilities=[], run="pay")).startswith("a person is asked before ada calls pay")
+    assert spec_now(world.state, "sol")[0].approve == {rule: "always"}
+
+
+@pytest.mark.parametrize("maker", ["k1", "k2", "a2", "a3"])
+def test_no_recipe_of_an_archive_stands_above_itself(maker: str) -> None:
+    world = made_world()
+    make(world, capabilities=["agents"])
+    make(world, "pip", maker="sol", capabilities=[])
+    state = exported(world)[0]
+    state.recipes["k1"] = copy_with(state.recipes["k1"], parent_id=maker)
+
+    with pytest.raises(Inadmissible, match=r"^k1 "):
+        try_out(state)
 
 
 def test_a_budget_is_never_larger_than_that_of_the_maker() -> None:

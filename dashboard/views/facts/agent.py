@@ -29,6 +29,7 @@ from engine.core.events import AgentSwapped, Event, StepRecorded, SwapRolledBack
 from engine.core.queries.targets import id_target
 from engine.core.queries.team.able import why_away
 from engine.core.queries.team.figures import median, success_share
+from engine.core.queries.team.made import working_spec
 from engine.core.queries.team.track_record import mean_of
 from engine.core.queries.team.tree import supervisors_from
 from engine.core.scheduler.waiting import describe_stuck_slots
@@ -58,7 +59,7 @@ def agent_facts(
         activity: Its recent activity; None leaves out how busy it is.
         events: Its last events, the oldest first: they know its last swap and the turns of its model.
     """
-    spec = state.spec_of(agent)
+    spec, _ = working_spec(state, agent)
     return [
         *_head(agent, counts, activity, events, now_ms),
         *_program(spec),

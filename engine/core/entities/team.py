@@ -221,6 +221,8 @@ class Agent:
     """Where the spec of its first generation was found."""
     recipe_id: str | None = None
     """The recipe by which its rights are looked up when it works; None once a person gave it another spec."""
+    was_ruled: bool = False
+    """Whether its previous generation was ruled by its recipe, as it is again after a rollback."""
     generation: int = 1
     drained: int = 1
     """The last generation before which no attempt is at work any more."""

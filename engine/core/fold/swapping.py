@@ -40,7 +40,7 @@ def _begin_generation(state: State, agent: Agent, event: events.AgentSwapped | e
     old_generation = agent.generation
     agent.previous = agent.spec
     agent.spec = add_spec(state, event.spec)
-    agent.recipe_id = event.recipe_id
+    agent.was_ruled, agent.recipe_id = agent.recipe_id is not None, event.recipe_id
     record_spec(state, agent.id, agent.previous, agent.spec)
     agent.generation = event.generation
     # A grant covers one generation: other code under the same name was never approved.

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from engine.core.entities.recipes import MAX_RECIPE_DEPTH, RECIPE_SCHEMA
+from engine.core.queries.team.recipes import recipe_id_of
 from engine.core.state import State
 from engine.core.validation.bounds import NAME
 
@@ -10,13 +11,15 @@ from engine.core.validation.bounds import NAME
 def recipes_stand_in_trees(state: State) -> Iterator[str]:
     """The path of a recipe is that of its maker's recipe and its name, so that no recipe stands above itself."""
     for recipe in state.recipes.values():
-        parent = state.recipes.get(recipe.parent_id)
+        parent, agent = state.recipes.get(recipe.parent_id), state.agents.get(recipe.parent_id)
         names = recipe.path
         is_path = 2 <= len(names) <= MAX_RECIPE_DEPTH + 1 and all(map(NAME.fullmatch, names))
         if not is_path or names[-1] != recipe.name:
             yield f"{recipe.id} has a path that no recipe can have"
         elif parent is not None and parent.path != names[:-1]:
             yield f"{recipe.id} has the path {'/'.join(names)}, which is not below that of {parent.id}"
+        elif agent is not None and recipe_id_of(agent) in state.recipes:
+            yield f"{recipe.id} was made by {agent.id}, which a recipe has made; that is its maker"
 
 
 def recipes_are_readable(state: State) -> Iterator[str]:

@@ -11,9 +11,10 @@ from typing import Any
 import anyio.from_thread
 from anyio.lowlevel import current_token
 
+from engine.core.queries.team.recipes import path_of_agent
 from engine.core.records.records import JsonValue
 from engine.core.specs.spec import AgentSpec
-from engine.errors import CallFailed, ProcessDied, Unusable
+from engine.errors import CallFailed, MissingCapability, ProcessDied, Unusable
 from engine.runtimes.attempts.footprint import show_footprint
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Runtime
@@ -21,6 +22,7 @@ from engine.runtimes.code import Code
 from engine.runtimes.functions.child import InvalidFunction, MissingFunction, reporter
 from engine.runtimes.functions.context import BlockingContext, Context, encode_kept
 from engine.runtimes.functions.kinds import WITHOUT_CONTEXT
+from engine.runtimes.functions.tools import options_of
 from engine.runtimes.toolbox.calling import is_async
 from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.kit import Kit
@@ -54,6 +56,7 @@ class FunctionRuntime:
         self._kit = Kit(spec, code, {}) if spec.mcp else None
         self._in_thread = False
         self._takes_context = False
+        self._asks_first = False
 
     async def check(self) -> None:
         """Import the function and its tools, and inspect its parameters."""
@@ -69,11 +72,15 @@ class FunctionRuntime:
             WITHOUT_CONTEXT.check_keys(self._spec)
         await check_output_schema(self._spec)
         self._tools = await self._code.load_tools(self._spec)
+        self._asks_first = options_of(function).approve != "never"
         self._function = function
 
     async def execute(self, work: Work) -> Any:
         """Call the function."""
         reporter.set(work.live.progress)
+        agent = work.attempt.state.agents[work.effect.agent_id]
+        if self._asks_first and agent.recipe_id is not None:  # else its maker could call the tool without the question
+            raise MissingCapability(path_of_agent(work.attempt.state, agent.id), name_of(self._reference))
         if self._takes_context:
             await work.steering.load_steers()
             await work.changes.load()

@@ -100,13 +100,15 @@ def _written(state: State, command: commands.CreateAgent, ctx: DecisionContext, 
 
 
 def _spec_of(recipe: Recipe, maker: Agent, powers: Powers) -> AgentSpec:
-    """Return the spec of a recipe; raises Refused if its maker lacks what it names."""
+    """Return the spec of a recipe, without the model of its maker, which it follows; raises Refused if one lacks."""
     made = make(recipe, powers)
+    if made.missing and recipe.run in powers.tools.values() and made.missing[0] == tool_name(recipe.run or ""):
+        refuse_unless(False, f"a person is asked before {maker.name} calls {made.missing[0]}; give it as a capability")
     if made.missing:
         names = [*powers.tools, *powers.toolsets, *powers.spec.mcp, *powers.may]
         listed = ", ".join(names[:_MAX_NAMES]) + ", …" * (len(names) > _MAX_NAMES)
         refuse_unless(False, f"{made.missing[0]!r} is not {maker.name}'s to give; it has {listed or 'nothing'}")
-    return made.spec
+    return made.spec if recipe.run is not None else copy_with(made.spec, model=recipe.model)
 
 
 def _swap(state: State, agent: Agent, spec: AgentSpec) -> list[Event]:

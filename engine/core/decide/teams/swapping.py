@@ -252,6 +252,8 @@ def _rollback(state: State, command: Rollback, agent: Agent, ctx: DecisionContex
             "then are not kept; restore them, then run: quarterdeck up TEAM"
         )
     event = rollback_event(state, agent, to, mode=mode, reason="asked for")
+    if event.recipe_id is not None and _is_other_recipe(state.spec_of(agent), event.spec, agent):
+        raise Refused(f"{agent.name} follows its recipe {event.recipe_id}, which its maker changes; swap it instead")
     return Decided(
         events=[event, *queue_takeovers(state, agent, event.queues)],
         summary=f"rolled {agent.name} back to the spec before, as g{event.generation}{_code_note(state, agent, event)}",
@@ -262,6 +264,11 @@ def _rollback(state: State, command: Rollback, agent: Agent, ctx: DecisionContex
             "still_running": len(agent.running),
         },
     )
+
+
+def _is_other_recipe(spec: AgentSpec, earlier: AgentSpec, agent: Agent) -> bool:
+    """Return whether an agent that is ruled by its recipe would go back to what that said before."""
+    return agent.recipe_id is not None and copy_with(earlier, model=spec.model) != spec
 
 
 def can_roll_back(state: State, agent: Agent) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from engine.core.entities.recipes import Recipe, RecipeTask
 from engine.core.queries.team.models import model_names
-from engine.core.queries.team.recipes import maker_of
+from engine.core.queries.team.recipes import maker_of, recipe_id_of
 from engine.core.queries.team.tree import lineage_of
 from engine.core.records.records import copy_with, fact
 from engine.core.records.values import as_text
@@ -146,12 +146,15 @@ def make(recipe: Recipe, maker: Powers) -> MadeAgent:
             servers.append(name)
         elif not (name.startswith(MODEL_PREFIX) and _has_model(maker, name.removeprefix(MODEL_PREFIX))):
             missing.append(name)
-    run = None if recipe.run is None else maker.tools.get(tool_name(recipe.run))
-    if recipe.run is not None and run != recipe.run:
+    if recipe.run is not None and recipe.run != _function(recipe.run, maker):
         missing.append(tool_name(recipe.run))
     if recipe.model is not None and not _has_model(maker, recipe.model):
         missing.append(f"{MODEL_PREFIX}{recipe.model}")
-    rules = {name: rule for name, rule in maker.spec.approve.items() if _is_among(name, [*tools, *may], servers)}
+    rules = {
+        name: rule
+        for name, rule in maker.spec.approve.items()
+        if _is_among(name, [*tools, *may], servers) or (tools and not _is_known(name, maker))
+    }
     spec = copy_with(
         maker.spec,  # time limits and policies are those of the maker
         name=recipe.name,
@@ -187,9 +190,21 @@ def working_spec(state: State, agent: Agent) -> tuple[AgentSpec, str | None]:
     if recipe is None:
         return present, f"recipe {agent.recipe_id}"
     made = made_now(state, recipe)
-    # A person may have given it another model since.
-    spec = copy_with(made.spec, model=present.model)
+    # A person may have given it a model of its own since.
+    spec = copy_with(made.spec, model=present.model or made.spec.model)
     return (present if spec == present else spec), next(iter(made.missing), None)
+
+
+def _function(reference: str, maker: Powers) -> str | None:
+    """Return the tool of a maker that may do the work of a made agent: one that it calls without a question."""
+    name, rules = tool_name(reference), maker.spec.approve
+    asks = any(rules[rule] != "never" for rule in rules if rule == name or not _is_known(rule, maker))
+    return None if asks else maker.tools.get(name)
+
+
+def _is_known(rule_name: str, maker: Powers) -> bool:
+    """Return whether an approval rule is for a tool by its reference; else `@tool(name=...)` gives one that name."""
+    return "/" in rule_name or rule_name in maker.tools or rule_name in maker.may
 
 
 def _has_server(spec: AgentSpec, name: str) -> bool:
@@ -218,13 +233,12 @@ def _smaller(one: object, other: object) -> object:
 
 
 def ruling_recipe(state: State, agent: Agent, spec: AgentSpec) -> str | None:
-    """Return the recipe that rules the rights of an agent once it has `spec`; None for a spec that a person gave it.
-
-    The spec of its recipe, with any model, comes back by an undo or a rollback.
-    """
-    recipe = None if agent.origin is None else state.recipes.get(agent.origin.id)
+    """Return the recipe that rules the rights of an agent once it has `spec`; None for a spec that a person gave it."""
+    recipe = state.recipes.get(recipe_id_of(agent))
     if recipe is None:
         return None
+    if agent.was_ruled and spec_hash(spec) == agent.previous:  # what its maker has lost meanwhile does not come back
+        return recipe.id
     made = copy_with(made_now(state, recipe).spec, model=spec.model)
     return recipe.id if spec_hash(made) == spec_hash(spec) else None
 
