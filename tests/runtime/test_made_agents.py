@@ -6,7 +6,8 @@ from typing import Any
 import anyio
 import pytest
 
-from engine import AgentSpec, DynamicSupervisor, ModelSpec, RunFailed
+from engine import AgentSpec, DynamicSupervisor, ModelSpec, RunFailed, tool
+from engine.core.commands import RetireRecipes
 from tests.runtime import crew_for_recipes as crew
 
 SOLVED = {"parsed": ["x", "=", "2"], "by": "solver"}
@@ -47,6 +48,42 @@ async def test_an_agent_that_a_person_removed_is_added_again_when_it_is_called()
         await team.remove_agent("solver")
 
         assert (await team.arun("x = 2")).output == SOLVED
+
+
+async def test_an_agent_is_called_itself_where_another_of_its_name_is_nearer() -> None:
+    async def tell(text: str) -> str:
+        return "another"
+
+    async with lab() as team:
+        assert (await team.arun("x = 2")).output == SOLVED
+        desk = DynamicSupervisor(name="desk", agent_specs=[AgentSpec(name="solver", run=tell)])
+        await team.add_sub_supervisor("desk", desk)
+        await team.move("architect", "desk")
+
+        assert (await team.arun("x = 2")).output == SOLVED
+
+
+async def test_what_its_author_asks_about_does_not_become_an_agent_that_does_it_unasked() -> None:
+    @tool(approve="always")
+    def pay(text: str) -> str:
+        return f"paid {text}"
+
+    async def boss(task: Any, ctx: Any) -> Any:
+        return await (await ctx.create_agent("payer", "You pay.", run="pay"))(task.value)
+
+    boss_spec = AgentSpec(name="boss", run=boss, tools=[pay])
+    async with DynamicSupervisor(name="bank", agent_specs=[boss_spec]) as team:
+        with pytest.raises(RunFailed, match="boss/payer has no 'pay'"):
+            await team.arun("all")
+
+
+async def test_calls_of_an_agent_whose_recipe_was_removed_say_so(tmp_path: Path) -> None:
+    async with lab(store=tmp_path / "team.db") as team:
+        await team.arun("x = 2")
+        await team._engine.order(lambda: RetireRecipes(recipes=["k1", "k2"]))
+
+        with pytest.raises(RunFailed, match="the recipe k1 was removed: make the agent again"):
+            await team.arun("x = 2")
 
 
 async def test_the_work_of_an_agent_whose_maker_lost_its_tool_fails_with_the_name_of_the_tool() -> None:

@@ -69,10 +69,12 @@ async def call_agent(work: Work, recipe_id: str, value: JsonValue, task_name: st
     where = f"{path_of(recipe)}{f', task {task_name}' * (task_name is not None)}"
     await _check(work, value, task.input, f"{where}: its input does not fit")
     item: JsonValue = value if task_name is None else {"task": task_name, "input": value}
-    target = (await _in_team(work, recipe)).name
-    (answer,) = await work.delegations.ask("delegate", work.attempt.key(f"delegate:{target}", item), target, [item])
+    key = work.attempt.key(f"delegate:{recipe.id}", item)
+    # By its id: others may have its name, and be nearer.
+    target = "" if work.delegations.has_delegated(key) else id_target((await _in_team(work, recipe)).id)
+    (answer,) = await work.delegations.ask("delegate", key, target, [item])
     if answer.error is not None:
-        raise DelegationFailed(target, answer.error, answer.task_id)
+        raise DelegationFailed(recipe.name, answer.error, answer.task_id)
     return await _check(work, answer.output, task.output, f"{where}: its output does not fit")
 
 

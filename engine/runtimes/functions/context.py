@@ -113,7 +113,7 @@ class Context:
 
         Raises:
             NotJson: If the input or the output is not JSON.
-        StateConflict: If the step is recorded, but changes of `ctx.state` before its end are not applied.
+            StateConflict: If the step is recorded, but changes of `ctx.state` before its end are not applied.
         """
         name = _text("step", "name", name)
         return await self._run_step(name, lambda _: self._call_in_time(name, partial(function, *args)), list(args))
@@ -238,7 +238,8 @@ class Context:
             return {KEY: (await create_agent(self._work, key, fields)).id}
 
         output = await self._run_step("create_agent", make, msgspec.to_builtins(fields), kind="tool")
-        return CreatedAgent(find_made(self._work, output), self._call_agent)
+        recipe = find_made(self._work, output)
+        return CreatedAgent(recipe.id, recipe, self._call_agent)
 
     async def _call_agent(self, recipe_id: str, value: Json, task: str | None) -> Any:
         self._work.attempt.raise_if_stopping()

@@ -7,6 +7,8 @@ from typing import Any
 from typing_extensions import override
 
 from engine.core.entities.recipes import KEY, Recipe
+from engine.core.queries.team.recipe_ids import recipe_id_in
+from engine.core.queries.team.recipes import path_of
 from engine.core.state import State
 
 
@@ -17,14 +19,14 @@ class CreatedAgent:
 
     Attributes:
         id: Id of its recipe.
-        name: Its name.
-        path: Names from the agent at the top down to this one.
+        name: Its name; the id if its recipe was removed.
+        path: Names from the agent at the top down to this one; as `name`.
     """
 
-    def __init__(self, recipe: Recipe, call: Callable[[str, Any, str | None], Any]) -> None:
-        self.id = recipe.id
-        self.name = recipe.name
-        self.path = "/".join(recipe.path)
+    def __init__(self, recipe_id: str, recipe: Recipe | None, call: Callable[[str, Any, str | None], Any]) -> None:
+        self.id = recipe_id
+        self.name = recipe_id if recipe is None else recipe.name
+        self.path = recipe_id if recipe is None else path_of(recipe)
         self._call = call
 
     def __call__(self, value: Any, task: str | None = None) -> Any:
@@ -55,10 +57,10 @@ def without_agents(value: Any) -> Any:
 
 
 def with_agents(value: Any, state: State, call: Callable[[str, Any, str | None], Any]) -> Any:
-    """Return a JSON value with made agents in place of their JSON; one whose recipe is gone stays as it is."""
+    """Return a JSON value with made agents in place of their JSON; calls of one whose recipe is gone say so."""
+    if (recipe_id := recipe_id_in(value)) is not None:
+        return CreatedAgent(recipe_id, state.recipes.get(recipe_id), call)
     match value:
-        case {"$agent": str(recipe_id), **others} if not others and recipe_id in state.recipes:
-            return CreatedAgent(state.recipes[recipe_id], call)
         case dict():
             return {key: with_agents(item, state, call) for key, item in value.items()}
         case list():

@@ -10,7 +10,7 @@ import anyio
 from typing_extensions import override
 
 from engine.core.decide.teams.team import MAX_AGENTS_ADDED_PER_RUN
-from engine.core.queries.team.made import powers_of
+from engine.core.queries.team.made import powers_of, tool_name
 from engine.core.queries.team.models import model_names
 from engine.core.queries.team.workers import workers_of
 from engine.core.records.records import JsonValue
@@ -99,7 +99,8 @@ class CreateAgent(BuiltinTool):
         creator_spec = self._work.spec
         model = text_in(arguments, "model", needed=False)
         _check_within("model", [model] if model else [], self._models)
-        tools = _check_within("tools", texts_in(arguments, "tools"), self._tools)
+        named_tools = _check_within("tools", texts_in(arguments, "tools"), self._tools)
+        tools = [tool_name(self._tools[tool]) for tool in named_tools]  # `@tool(name=...)` names it for models alone
         mcp = _check_within("mcp", texts_in(arguments, "mcp"), creator_spec.mcp)
         rights = _check_within("may", texts_in(arguments, "may"), creator_spec.may)
         tokens = arguments.get("tokens")

@@ -13,6 +13,7 @@ from engine.core.errors import NoAgentMatches
 from engine.core.events import AttemptResumed, AttemptStarted, Event, ItemTaken, PreemptionAsked, TaskRequeued
 from engine.core.followups import Dispatch, GiveSlot, PlaceAgain, ReturnItems, TakeSlot
 from engine.core.queries.team.able import is_able, why_not_able
+from engine.core.queries.team.recipes import recipe_id_of
 from engine.core.queries.team.tree import inherited_option, lineage_of, subtree_of
 from engine.core.queries.work.placement import TaskPlace, asker_of, holders_of, home_of, place_for
 from engine.core.queries.work.queues import (
@@ -253,8 +254,9 @@ def _movable_tasks(state: State, queue: Queue) -> Iterator[Task]:
     tasks = [state.tasks[task_id] for task_id in Schedule.of(state).ready(state, queue.key)]
     if queue.key.startswith("able:"):
         yield from tasks
-    elif state.agents[queue.agents[0]].removing is None:
-        # Nodes of a graph were planned for this agent, and failed tasks are handled by their failure policies.
+    elif (agent := state.agents[queue.agents[0]]).removing is None and not recipe_id_of(agent):
+        # Nodes of a graph were planned for this agent, and failed tasks are handled by their failure policies. An agent
+        # that another made is meant itself: one that has its name is not what was made.
         yield from (task for task in tasks if task.call_key is not None and not task.failed_on)
 
 

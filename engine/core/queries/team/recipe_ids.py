@@ -23,7 +23,7 @@ def replace_recipe_ids(value: JsonValue, ids: Sequence[str]) -> JsonValue:
 
 
 def _ids_in(value: JsonValue) -> Iterator[str]:
-    recipe_id = _recipe_id(value)
+    recipe_id = recipe_id_in(value)
     if recipe_id is not None:
         yield recipe_id
     elif isinstance(value, dict | list):
@@ -32,13 +32,14 @@ def _ids_in(value: JsonValue) -> Iterator[str]:
 
 
 def _replace(value: JsonValue, ids: Iterator[str]) -> JsonValue:
-    if (recipe_id := _recipe_id(value)) is not None:
+    if (recipe_id := recipe_id_in(value)) is not None:
         return {KEY: next(ids, recipe_id)}
     if isinstance(value, dict):
         return {key: _replace(item, ids) for key, item in value.items()}
     return [_replace(item, ids) for item in value] if isinstance(value, list) else value
 
 
-def _recipe_id(value: JsonValue) -> str | None:
+def recipe_id_in(value: JsonValue) -> str | None:
+    """Return the id in the JSON of a made agent; None for any other value."""
     recipe_id = value.get(KEY) if isinstance(value, dict) and len(value) == 1 else None
     return recipe_id if isinstance(recipe_id, str) and _RECIPE_ID.fullmatch(recipe_id) else None

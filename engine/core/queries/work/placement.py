@@ -41,13 +41,18 @@ def place_for(
 
     Args:
         home: The supervisor at which the search begins.
-        target: A name, a capability, or the capability of a queue for several named members.
+        target: A name, a capability, the capability of a queue for several named members, or an agent's id after `@`.
         asker: The delegating agent, which is found by its name only; None for a graph of `home`.
         holders: Supervisors that have the work already (`holders_of`); they are searched even if they are leaving.
 
     Raises:
         NoAgentMatches: If no member has that name or capability.
     """
+    agent = state.agents.get(target[1:]) if target.startswith("@") else None
+    if agent is not None and agent.removing is None:
+        reach = (team.id for ring in rings(state, home, holders=holders) for team in ring.supervisors)
+        if agent.supervisor_id in reach:
+            return copy_with(_place_of_agent(agent), waits=not is_able(state, agent))
     fallback: TaskPlace | None = None
     for ring in rings(state, home, holders=holders):
         # A place without an able agent is only the fallback: a farther ring with an able agent wins.
@@ -147,6 +152,10 @@ def _place_by_name(state: State, ring: Ring, target: str, named: list[str]) -> T
         return _shared_place(state, key, ring.anchor_id, agents)
     if agent is None:
         return TaskPlace(kind="group", queue=None, worker_id=named[0], supervisor_id=named[0])
+    return _place_of_agent(agent)
+
+
+def _place_of_agent(agent: Agent) -> TaskPlace:
     return TaskPlace(
         kind="agent", queue=queues.own_queue(agent.id), worker_id=agent.id, supervisor_id=agent.supervisor_id
     )
