@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.core.commands import Resume, SwapAgent
+from engine.core.records.records import copy_with
 from engine.core.specs.spec import AgentSpec, Retry
 from engine.errors import NotJson, StateConflict
 from engine.history.forking import fork
@@ -176,6 +177,34 @@ async def test_state_outlives_a_kill_and_a_swap_and_each_change_is_applied_once(
         assert spec.name == "keeper"
 
     assert calls == [1, 2, 4, 5]
+
+
+@anyio_backend
+async def test_a_task_that_begins_anew_and_is_then_repeated_has_changed_a_value_once(engine: Engines) -> None:
+    seen: list[int] = []
+    inside = anyio.Event()
+
+    async def work(task: Any, ctx: Any) -> None:
+        n = ctx.state.get("n", 0)
+        ctx.state["n"] = n + 1
+        await ctx.step(f"save {n}", nothing)
+        seen.append(n)
+        if len(seen) == 1:
+            inside.set()
+            await ctx.sleep(3600)
+        if len(seen) == 2:
+            raise ConnectionError
+
+    retries = [Retry(2, base_s=0.01)]
+    async with engine(agent(work, on_failure=retries)) as running_engine:
+        run_id = await running_engine.submit("go")
+        await inside.wait()
+        (keeper,) = running_engine.state.agents.values()
+        spec = copy_with(running_engine.state.spec_of(keeper), timeout_s=99)
+        await running_engine.host.order(SwapAgent(agent="keeper", spec=spec, mode="abort"))
+        await running_engine.ended(run_id)
+        assert kept(running_engine.state) == {"n": 1}
+    assert seen == [0, 0, 0]
 
 
 @anyio_backend

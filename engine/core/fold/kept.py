@@ -7,7 +7,7 @@ from engine.core.queries.team.kept import size_of, version_of
 from engine.core.queries.team.recipe_ids import recipe_ids_in
 from engine.core.records.records import JsonValue
 from engine.core.records.values import stored_value
-from engine.core.state import Agent, KeptValue, State, Task, TaskChanges
+from engine.core.state import Agent, Attempt, KeptValue, State, Task, TaskChanges
 
 
 def keep_values(state: State, agent: Agent, changes: Mapping[str, Sequence[JsonValue]]) -> None:
@@ -37,7 +37,7 @@ def keep_values_of_step(state: State, task: Task, agent: Agent, event: StepRecor
     task.changes = own
     if not attempt.has_carried or not own.views:
         attempt.has_carried = True
-        own.views[event.key] = dict(attempt.agent_state)
+        own.views[event.key] = dict(_view_of(attempt, own, event.state_versions))
     own.steps[event.key] = [*event.state_changes]
     for key, change in event.state_changes.items():
         present, versions = version_of(agent, key), own.versions.setdefault(key, [])
@@ -45,6 +45,20 @@ def keep_values_of_step(state: State, task: Task, agent: Agent, event: StepRecor
             versions[:] = [present]
         versions.append(state.seq if change else 0)
     keep_values(state, agent, event.state_changes)
+
+
+def _view_of(attempt: Attempt, own: TaskChanges, versions: Mapping[str, int]) -> Mapping[str, KeptValue]:
+    """Return the state from which an attempt has made changes: an older one if it has not repeated all steps.
+
+    A later attempt has to begin with the same, or its changes come on top of these.
+    """
+    older = {key: ~version for key, version in versions.items() if version < 0}
+    views = (view for view in own.views.values() if all(_version_in(view, key) == older[key] for key in older))
+    return next(views, attempt.agent_state) if older else attempt.agent_state
+
+
+def _version_in(view: Mapping[str, KeptValue], key: str) -> int:
+    return view[key].version if key in view else 0
 
 
 def note_conflict(task: Task, event: AttemptFailed) -> None:
