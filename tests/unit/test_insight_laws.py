@@ -1,5 +1,6 @@
 """Laws of shared memory: nothing is lost unsaid, room is made in order, versions form one chain, rights hold."""
 
+import json
 from typing import Any
 
 import pytest
@@ -192,6 +193,20 @@ def test_private_insights_leave_with_their_agent_and_others_stay_with_its_name()
     assert any(isinstance(event, AgentRemoved) for event in events)
     assert [(each.id, each.author) for each in world.state.insights.values()] == [("m2", "ada")]
     assert [timer.subject for timer in world.state.timers.values()] == ["m2"]
+    assert_legal(world.state)
+
+
+def test_the_next_engine_knows_whose_the_insights_in_a_snapshot_of_an_earlier_version_are() -> None:
+    world = team()
+    note(world, "cyd")
+    earlier = json.loads(encode_state(world.state))
+    for name in ("author", "supervisor_id"):
+        del earlier["insights"]["m1"][name]
+    world.state = decode_state(json.dumps(earlier).encode())
+    world.crash(pid=2, token=3, version="test")
+    note(world, "cyd", supersedes="m1")
+
+    assert [(each.author, each.supervisor_id) for each in world.state.insights.values()] == [("cyd", "s1")] * 2
     assert_legal(world.state)
 
 

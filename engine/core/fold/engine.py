@@ -2,6 +2,7 @@
 
 from engine.core import events
 from engine.core.fold.accounting import discount_time
+from engine.core.fold.memory import rehome_insights
 from engine.core.fold.slots import mark_stale, refresh_agent
 from engine.core.fold.times import count_suspension
 from engine.core.queries.people.inverses import IRREVOCABLE, as_command, current_value_of
@@ -29,6 +30,8 @@ def _engine_started(state: State, event: events.EngineStarted) -> None:
             agent.stuck, agent.away = 0, away
             agent.stuck_since.clear()
             refresh_agent(state, agent)
+        if agent.insights:  # a snapshot of an earlier version does not say whose they are
+            rehome_insights(state, agent)
     for queue in state.queues.values():
         queue.pace = 0
     for task in state.tasks.values():

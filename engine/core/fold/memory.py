@@ -79,8 +79,8 @@ def rehome_insights(state: State, member: Agent | Supervisor) -> None:
     """Let private insights belong to the team that their agents have moved to, and add a moved team's pool to its."""
     root = root_of(state, member.supervisor_id if isinstance(member, Agent) else member.id)
     for agent in agents_of(state, member.id):
-        for insight_id in agent.insights:
-            state.insights[insight_id].supervisor_id = root.id
+        for insight in map(state.insights.__getitem__, agent.insights):
+            insight.supervisor_id, insight.author = root.id, insight.author or agent.name
     if isinstance(member, Supervisor) and member.insights:
         for insight_id in member.insights:
             state.insights[insight_id].supervisor_id = root.id
