@@ -129,7 +129,11 @@ def send_and_report(ctx: click.Context, sending: Sending, command: Command) -> i
         hint = f"{start}; or leave the command for the next one: --queue"
         fail("no_engine", "no engine answers, so nothing was changed", hint, NO_ENGINE)
     outcome = client_on(sending.path).perform(command, sending.timeout_s if alive else 0)
-    body = outcome_body(sending.path, outcome)
+    if "conflict" in outcome.result:
+        hint = f"read it with: quarterdeck memory show {outcome.result['conflict']}"
+        fail("conflict", outcome.summary, hint, REFUSED)
+    written = {name: outcome.result[name] for name in ("insight_id",) if name in outcome.result}
+    body = {**outcome_body(sending.path, outcome), **written}
     team = body["team"]
     lines = None
     if outcome.status == "applied":

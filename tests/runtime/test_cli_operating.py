@@ -66,6 +66,17 @@ def submit(engine: Detached, request: object) -> str:
     return run_id
 
 
+def test_an_insight_that_another_took_the_place_of_is_not_written(run: Run) -> None:
+    first = json.loads(run("remember", "the tide is at six", "--json")[1])["insight_id"]
+    assert run("remember", "at seven", "--supersedes", first, "--expect", 1)[0] == 0
+
+    status, out, err = run("remember", "at eight", "--supersedes", first, "--expect", 1)
+
+    assert (status, out) == (3, "")
+    assert "nothing written" in err
+    assert "read it with: quarterdeck memory show m2" in err
+
+
 def test_an_agent_is_swapped_while_it_works_and_drains(engine: Detached, run: Run, tmp_path: Path) -> None:
     run_id = submit(engine, tmp_path / "go")
 
