@@ -7,6 +7,7 @@ are found in `document`, messages made in `faults`, and checks across blocks are
 import hashlib
 import os
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from engine.core.commands import LoadTeam
 from engine.core.encoding.codec import encode_command
 from engine.core.records.records import copy_with
 from engine.core.specs.approval import punctuation_warning
+from engine.core.specs.memory import ALL
 from engine.platform.strategies_plugins import installed_strategies
 from engine.teamfile.build import agent_spec, references_of, supervisor_spec
 from engine.teamfile.document import FileFault, Loc, TeamFileError, UnusableTeamFile, YamlDocument, read_document
@@ -70,8 +72,22 @@ class TeamFile:
             if block.supervisor.discovery is not None and not block.supervisor.auto_discover:
                 place = field(self.document, (*loc, "supervisor", "discovery"))
                 texts.append(f"{place}: does nothing without auto_discover: true")
+            if block.supervisor.memory is not None and loc:
+                place = field(self.document, (*loc, "supervisor", "memory"))
+                texts.append(f"{place}: does nothing; that of the supervisor at the top counts")
+        texts += self._unknown_holders()
         texts += missing_programs(self.team, self.folder, self.document)
         return texts + list(installed_strategies())
+
+    def _unknown_holders(self) -> Iterator[str]:
+        """Yield a warning for each name in a right to memory that nobody in the file has."""
+        known = {ALL, *(agent.name for _, agent in agents_of(self.team))}
+        known |= {block.supervisor.name for _, block in teams_of(self.team)}
+        memory = self.team.supervisor.memory
+        for segment, rights in memory.segments.items() if memory is not None else ():
+            for name in dict.fromkeys([*rights.read, *rights.write]):
+                if name not in known:
+                    yield f"supervisor.memory.segments.{segment}: nobody in this file is named {name!r:.70}"
 
     def load_command(self, *, folder: Path | None = None) -> LoadTeam:
         """Return the command that loads the team, or what is new or changed in it.

@@ -481,6 +481,18 @@ def test_discovery_of_a_supervisor_that_chooses_nobody_by_words_is_warned_about(
     assert parsed(team % ", auto_discover: true").warnings == []
 
 
+def test_rights_to_memory_that_reach_nobody_are_warned_about() -> None:
+    memory = "memory: {segments: {facts: {read: [all, chief, %s], write: [eve, eve]}}}"
+    team = (
+        f"version: 1\nsupervisor: {{name: chief, {memory}}}\nteams: [{{supervisor: {{name: crew, {memory}}}}}]\n{AGENT}"
+    )
+
+    assert parsed(team.replace("%s", "crew")).warnings == [
+        "teams[crew].supervisor.memory: does nothing; that of the supervisor at the top counts",
+        "supervisor.memory.segments.facts: nobody in this file is named 'eve'",
+    ]
+
+
 def test_the_schema_names_every_key_and_allows_no_other() -> None:
     schema = json_schema()
 

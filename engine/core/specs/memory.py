@@ -22,6 +22,8 @@ def _check_shared(segments: Mapping[str, object]) -> None:
 class SegmentRights(ValidatedRecord, kw_only=True):
     """Who may use a segment: names of agents, of supervisors with all agents below them, or `all`."""
 
+    whose = "rights of a segment"
+
     read: Holders = (ALL,)
     """Who may read it; the default is all."""
     write: Holders = (ALL,)
@@ -30,6 +32,8 @@ class SegmentRights(ValidatedRecord, kw_only=True):
 
 class MemoryOptions(ValidatedRecord, kw_only=True):
     """The shared memory of a team. Segments that are not named are open to all its agents."""
+
+    whose = "memory"
 
     max: PoolSize = 10_000
     """Insights that the team keeps, at most 50,000; beyond it expired, superseded, unimportant and old ones are
