@@ -79,6 +79,10 @@ async def test_values_are_copied_so_that_only_an_assignment_changes_them(engine:
         assert await running_engine.ask() == ["a"]
 
 
+DEEP: list[Any] = []
+DEEP.append(DEEP)
+
+
 @anyio_backend
 @pytest.mark.parametrize(
     ("key", "value", "error", "says"),
@@ -87,6 +91,7 @@ async def test_values_are_copied_so_that_only_an_assignment_changes_them(engine:
         ("k" * 65, 1, ValueError, "a key must be a text of 1 to 64 characters"),
         (1, 1, ValueError, "a key must be a text"),
         ("set", {1}, NotJson, "is of type set"),
+        ("deep", DEEP, NotJson, "is nested deeper than 100 levels"),
         ("long", "x" * 70_000, ValueError, "and 65,536 is the limit"),
         ("\ud800", 1, ValueError, "surrogates not allowed"),
     ],

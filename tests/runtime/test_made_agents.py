@@ -86,6 +86,17 @@ async def test_calls_of_an_agent_whose_recipe_was_removed_say_so(tmp_path: Path)
             await team.arun("x = 2")
 
 
+async def test_a_made_agent_is_its_json_in_steps_outputs_and_nested_state() -> None:
+    async def architect(task: Any, ctx: Any) -> Any:
+        parser = await ctx.create_agent("parser", "You parse.", run="parse")
+        ctx.state["crew"] = {"all": [parser]}
+        same = await ctx.step("same", lambda agent: agent, parser)
+        return [parser, same, await ctx.state["crew"]["all"][0]("a b")]
+
+    async with lab(architect) as team:
+        assert (await team.arun("go")).output == [{"$agent": "k1"}, {"$agent": "k1"}, ["a", "b"]]
+
+
 async def test_the_work_of_an_agent_whose_maker_lost_its_tool_fails_with_the_name_of_the_tool() -> None:
     async with lab() as team:
         await team.arun("x = 2")

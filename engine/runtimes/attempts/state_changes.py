@@ -22,6 +22,7 @@ from engine.core.records.records import JsonValue
 from engine.errors import StateConflict
 from engine.runtimes.attempts.attempt import Attempt
 from engine.runtimes.functions.agent_state import AgentState
+from engine.runtimes.values import json_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +56,10 @@ class StateChanges:
             self._views[-1].unrepeated.add(step_key)
         self._views.append(await self._read(self._effect.agent_state))
 
-    def open(self, encode: Callable[[Any], JsonValue], decode: Callable[[JsonValue], Any]) -> AgentState:
-        """Return the loaded state; `encode` and `decode` of the first call convert values that are set and read."""
+    def open(self, decode: Callable[[JsonValue], Any]) -> AgentState:
+        """Return the loaded state; `decode` of the first call copies values that are read."""
         if self._mapping is None:
-            self._mapping = AgentState(self._views[0].values, encode, decode)
+            self._mapping = AgentState(self._views[0].values, json_value, decode)
         return self._mapping
 
     def take(self) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from engine.runtimes.attempts.delegations import DelegationResult
 from engine.runtimes.attempts.making import call_agent, create_agent, find_made, tasks_of
 from engine.runtimes.attempts.questions import checked_question
 from engine.runtimes.attempts.work import Work
-from engine.runtimes.functions.created import CreatedAgent, with_agents, without_agents
+from engine.runtimes.functions.created import CreatedAgent, with_agents
 from engine.runtimes.functions.memory import ContextMemory
 from engine.runtimes.functions.task import Task
 from engine.runtimes.toolbox.calling import ToolError, call_user_code
@@ -98,7 +98,7 @@ class Context:
         the changes; those are not applied again.
         """
         work = self._work
-        return work.changes.open(encode_kept, partial(decode_kept, work=work, call_agent=self._call_agent))
+        return _open_state(work, self._call_agent)
 
     async def step(self, name: str, function: Callable[..., Any], *args: Json) -> Any:
         """Run a step once: its output is journaled, and returned from there when the task runs again.
@@ -243,7 +243,7 @@ class Context:
 
     async def _call_agent(self, recipe_id: str, value: Json, task: str | None) -> Any:
         self._work.attempt.raise_if_stopping()
-        return await call_agent(self._work, recipe_id, json_value(without_agents(value)), task)
+        return await call_agent(self._work, recipe_id, json_value(value), task)
 
     async def ask(
         self, question: str, options: Iterable[str] = (), default: str | None = None, due_s: float | None = None
@@ -405,14 +405,8 @@ class Context:
             return copy_json(output)
 
 
-def encode_kept(value: object) -> JsonValue:
-    """Return a value that the code puts into `ctx.state` as JSON."""
-    return json_value(without_agents(value))
-
-
-def decode_kept(value: JsonValue, work: Work, call_agent: Callable[[str, Any, str | None], Any]) -> Any:
-    """Return a copy of a value of `ctx.state` as the code reads it, with the agents that it names."""
-    return with_agents(copy_json(value), work.attempt.state, call_agent)
+def _open_state(work: Work, call_agent: Callable[[str, Any, str | None], Any]) -> MutableMapping[str, Any]:
+    return work.changes.open(partial(with_agents, recipes=work.attempt.state.recipes, call=call_agent))
 
 
 P = ParamSpec("P")
@@ -498,14 +492,15 @@ class BlockingContext(_Blocking[Context]):
     def state(self) -> MutableMapping[str, Any]:
         """The state that the agent keeps for itself."""
         work = self._context._attempt
-        return work.changes.open(encode_kept, partial(decode_kept, work=work, call_agent=self._call_agent))
+        return _open_state(work, self._call_agent)
 
     def create_agent(self, name: str, primer: str, **arguments: Any) -> CreatedAgent:
         """Make an agent, as `Context.create_agent`; calling it blocks this thread."""
         self._check_thread()
         make = partial(self._context.create_agent, name, primer, **arguments)
         agent = anyio.from_thread.run(make, token=self._token)
-        return agent.calling(self._call_agent)
+        agent.call = self._call_agent
+        return agent
 
     _call_agent = _make_blocking(Context._call_agent)
     step = _make_blocking(Context.step)

@@ -20,14 +20,14 @@ from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.functions.child import InvalidFunction, MissingFunction, reporter
-from engine.runtimes.functions.context import BlockingContext, Context, encode_kept
+from engine.runtimes.functions.context import BlockingContext, Context
 from engine.runtimes.functions.kinds import WITHOUT_CONTEXT
 from engine.runtimes.functions.tools import options_of
 from engine.runtimes.toolbox.calling import is_async
 from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.kit import Kit
 from engine.runtimes.typed_output import check_output_schema, typed_value
-from engine.runtimes.values import clean
+from engine.runtimes.values import clean, json_value
 from engine.trusted_code.references import Origin, is_bound, name_of
 
 
@@ -133,7 +133,7 @@ class FunctionProcessRuntime:
         code, live, state = self._code, work.live, None
         if self._takes_context:
             await work.changes.load()
-            state = work.changes.open(encode_kept, encode_kept)
+            state = work.changes.open(json_value)
         try:
             output = await code.processes.call(
                 self._origin,
