@@ -75,14 +75,14 @@ class TeamCode:
                 continue
             try:
                 function = resolve(Origin(reference, self.team.folder, self._folder.sources(reference)))
-                if loc[-1] == "run":
+                if block is not None and loc[-1] == "run":
                     faults += _unused_by_function(loc[:-1], block, function)
                 if warning := punctuation_warning(options_of(function).approve):
                     self.warnings.append(f"@tool of {reference}: approve: {warning}")
                 tool = options_of(function).name or name_of(reference)
                 if loc[-1] != "run":
                     tools.setdefault(loc[:-2], []).append(tool)
-                if loc in model_tools:
+                if loc in model_tools or block is None:
                     from engine.runtimes.toolbox.schemas import FunctionSchema  # loads pydantic
 
                     FunctionSchema(tool, function)
@@ -140,11 +140,15 @@ class TeamCode:
         document = self.team.document
         return FileFault(document.line(loc), field(document, loc), printable(text))
 
-    def _references(self) -> Iterator[tuple[Loc, str, AgentBlock]]:
+    def _references(self) -> Iterator[tuple[Loc, str, AgentBlock | None]]:
+        """Yield each reference with its path, and the agent that names it; None for one of a toolset."""
         for loc, block in agents_of(self.team.team):
             if block.run is not None:
                 yield (*loc, "run"), block.run, block
             yield from (((*loc, "tools", at), tool, block) for at, tool in enumerate(block.tools))
+        for loc, team in teams_of(self.team.team):
+            for name, tools in team.supervisor.toolsets.items():
+                yield from (((*loc, "supervisor", "toolsets", name, at), tool, None) for at, tool in enumerate(tools))
 
 
 def _unused_by_function(loc: Loc, block: AgentBlock, function: Callable[..., Any]) -> Iterator[tuple[Loc, str, str]]:

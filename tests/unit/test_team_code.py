@@ -80,3 +80,11 @@ def test_the_code_of_an_agent_tells_what_is_wrong_with_its_keys(
     assert [text for one, (_, text) in zip(unresolved, problems, strict=True) if not one.text.startswith(text)] == []
     assert [one.line for one in unresolved] == [5] * len(problems)
     assert team.warnings == warnings
+
+
+def test_the_references_of_toolsets_are_looked_at_like_those_of_tools(code: Path) -> None:
+    team = "version: 1\nsupervisor: {name: t, toolsets: {all: ['crew:look', 'crew:none', 'nowhere:look']}}\n"
+    (code / "team.yaml").write_text(team)
+    unresolved = TeamCode(read_team(code / "team.yaml")).reference_problems()
+
+    assert [one.field for one in unresolved] == ["supervisor.toolsets.all[2]", "supervisor.toolsets.all[3]"]
