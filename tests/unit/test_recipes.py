@@ -6,9 +6,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.core.commands import ChangeSupervisor, CreateAgent, RemoveMember, RetireRecipes, Rollback, SwapAgent
+from engine.core.commands import (
+    AddSupervisor,
+    ChangeSupervisor,
+    CreateAgent,
+    Move,
+    RemoveMember,
+    RetireRecipes,
+    Rollback,
+    SupervisorSpec,
+    SwapAgent,
+)
 from engine.core.events import AgentAdded, AgentSwapped, CommandRefused, RecipeChanged, RecipeMade, RecipeRetired
 from engine.core.legality import faults_of
+from engine.core.queries.money.budget import limits_of
 from engine.core.queries.team.made import made_now, working_spec
 from engine.core.queries.team.recipes import agent_of, references_to_recipes
 from engine.core.records.records import copy_with
@@ -237,6 +248,17 @@ def test_no_agent_does_unasked_what_its_maker_asks_for(rule: str) -> None:
     assert spec_now(world.state, "sol")[0].approve == {rule: "always"}
 
 
+def test_a_team_that_is_exported_alone_takes_along_what_its_agents_have_made_elsewhere() -> None:
+    world = made_world()
+    make(world, capabilities=["agents"])
+    make(world, "pip", maker="sol", capabilities=[])
+    world.order(AddSupervisor(parent="chief", team=SupervisorSpec(name="sub")))
+    world.order(Move(target="ada", parent="sub"))
+
+    assert [*exported(world, only="s2")[0].recipes] == ["k1", "k2"]
+    assert [*exported(world, only="s1")[0].recipes] == ["k1", "k2"]
+
+
 @pytest.mark.parametrize("maker", ["k1", "k2", "a2", "a3"])
 def test_no_recipe_of_an_archive_stands_above_itself(maker: str) -> None:
     world = made_world()
@@ -255,8 +277,9 @@ def test_a_budget_is_never_larger_than_that_of_the_maker() -> None:
     assert refusal(make(world, tokens=200)) == "tokens: 200 are more than the 100 of ada"
     make(world, tokens=50)
     world.order(SwapAgent(agent="ada", spec=agent("ada", tools=["work:dig"], limits=Limits(tokens=10))))
-    limits = spec_now(world.state, "sol")[0].limits
-    assert (limits and limits.tokens) == 10
+    sol = agent_of(world.state, "k1")
+    assert sol is not None
+    assert [limits.tokens for limits in limits_of(world.state, sol)] == [10]
 
 
 def test_recipes_that_nothing_refers_to_are_retired_children_first() -> None:

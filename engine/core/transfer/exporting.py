@@ -235,13 +235,16 @@ def _forget(part: State, task: Task) -> None:
 
 
 def _keep_recipes(part: State) -> None:
-    """Drop the recipes by which no remaining agent, nor a maker of one, was made."""
+    """Drop the recipes by which no remaining agent, nor a maker of one, was made, and that none can call again."""
     kept: set[str] = set()
-    for agent in part.agents.values():
-        recipe = part.recipes.get(recipe_id_of(agent))
-        while recipe is not None and recipe.id not in kept:
+    for recipe in sorted(part.recipes.values(), key=lambda each: len(each.path)):
+        if recipe.parent_id in part.agents or recipe.parent_id in kept:
             kept.add(recipe.id)
-            recipe = part.recipes.get(recipe.parent_id)
+    for agent in part.agents.values():
+        above = part.recipes.get(recipe_id_of(agent))
+        while above is not None and above.id not in kept:
+            kept.add(above.id)
+            above = part.recipes.get(above.parent_id)
     for recipe_id in part.recipes.keys() - kept:
         del part.recipes[recipe_id]
 

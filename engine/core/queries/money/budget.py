@@ -10,6 +10,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import Literal, TypeAlias
 
+from engine.core.queries.team.made import working_spec
 from engine.core.queries.team.tree import inherited_option, lineage_of, supervisors_from
 from engine.core.records.values import Usage
 from engine.core.specs.limits import Limits
@@ -115,7 +116,7 @@ def limits_of(state: State, subject: Subject, agent: Agent | None = None) -> lis
     if isinstance(subject, Supervisor):
         declared_limits = [subject.options.limits]
     elif isinstance(subject, Agent):
-        own = state.spec_of(subject).limits
+        own = working_spec(state, subject)[0].limits
         declared_limits = [own if own is not None else _inherited_limits(state, subject.supervisor_id, "agent_limits")]
     elif isinstance(subject, Run):
         declared_limits = [subject.limits, _inherited_limits(state, subject.supervisor_id, "run_limits")]
@@ -123,7 +124,7 @@ def limits_of(state: State, subject: Subject, agent: Agent | None = None) -> lis
         return []
     else:
         assigned_agent = agent or state.agents.get(subject.agent_id or subject.worker_id or "")
-        own = state.spec_of(assigned_agent).task_limits if assigned_agent is not None else None
+        own = working_spec(state, assigned_agent)[0].task_limits if assigned_agent is not None else None
         supervisor_id = subject.supervisor_id if assigned_agent is None else assigned_agent.supervisor_id
         declared_limits = [own if own is not None else _inherited_limits(state, supervisor_id, "task_limits")]
     return [limits for limits in declared_limits if limits is not None]
@@ -190,7 +191,7 @@ def is_limited(state: State, task: Task | None, run: Run | None, agent: Agent | 
     if run is not None and run.limits is not None:
         return True
     if agent is not None:
-        spec = state.spec_of(agent)
+        spec, _ = working_spec(state, agent)
         if spec.limits is not None or spec.task_limits is not None:
             return True
         if _has_limited_supervisor(state, agent.supervisor_id):
