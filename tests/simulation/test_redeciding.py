@@ -12,7 +12,7 @@ from engine.simulation.history import run_history
 from engine.simulation.report import plan_of
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 3, 5])
 def test_every_plan_and_choice_of_a_history_is_decided_the_same_again(seed: int) -> None:
     journal = run_history(plan_of(seed, None, hours=3)).events
     bodies = [encode_event(event) for event in journal]
