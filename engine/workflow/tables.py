@@ -34,10 +34,6 @@ class RequestTable:
             None if request.lead is None else await text(request.lead.output),
         )
 
-    def assignment(self, task_id: str) -> Assignment | None:
-        """Return one of its tasks; None if it has none with that id."""
-        return next((each for each in self.assignments if each.task.id == task_id), None)
-
     @property
     def results(self) -> list[Row]:
         """One entry for each task that is done."""

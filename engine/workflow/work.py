@@ -98,6 +98,10 @@ class PoolWork:
 
     async def table(self, run_id: str) -> RequestTable:
         """Return a request as it stands; raises UnknownRun."""
+        return await RequestTable.read(*await self._request(run_id))
+
+    async def _request(self, run_id: str) -> tuple[Request, State, ReadText]:
+        """Return a request, the state that it is in, and the reader of its texts; raises UnknownRun."""
         state, text = await self._newest()
         if run_id in state.runs:
             request = Request.of(state, run_id)
@@ -108,7 +112,15 @@ class PoolWork:
         else:
             state = await anyio.to_thread.run_sync(_state_before_end, self._file, run_id)
             request = Request.of(state, run_id)
-        return await RequestTable.read(request, state, text)
+        return request, state, text
+
+    async def _assignment(self, run_id: str, task_id: str) -> Assignment:
+        """Return one task of a request; the others are not read, as callers ask for each of thousands."""
+        request, state, text = await self._request(run_id)
+        task = next((task for task in request.tasks if task.id == task_id), None)
+        if task is None:
+            raise CommandRefusedError("unknown_task", f"request {run_id} has no task {task_id!r:.70}")
+        return await Assignment.read(task, state, text)
 
     async def _newest(self) -> tuple[State, ReadText]:
         """Return the newest state and the reader of its texts: of the engine, or of the file while none runs here."""
@@ -151,7 +163,7 @@ class PoolWork:
     async def execute(self, run_id: str, task_id: str, worker: str) -> Row:
         """Wait until a worker has ended a task that it was given, and return the outcome."""
         with self._engine.events() as events:
-            given = _assignment(await self.table(run_id), task_id)
+            given = await self._assignment(run_id, task_id)
             if given.worker != worker:
                 reason = f"task {task_id} is given to {given.worker}; reassign it to {worker} first"
                 raise CommandRefusedError("not_assigned", reason)
@@ -160,7 +172,7 @@ class PoolWork:
                     task = self._engine.state.tasks.get(task_id)
                     if task is None or status_of(task) not in OPEN:
                         break
-        return _assignment(await self.table(run_id), task_id).outcome()
+        return (await self._assignment(run_id, task_id)).outcome()
 
     async def reassign(self, run_id: str, task_id: str, worker: str) -> Row:
         """Give a task to another worker: at once, or if it has ended without a result, in a run of its own.
@@ -170,18 +182,17 @@ class PoolWork:
         """
         await self.open()
         async with self._lock:
-            table = await self.table(run_id)
-            assignment = _assignment(table, task_id)
+            assignment = await self._assignment(run_id, task_id)
             if assignment.status in OPEN:
                 self._check_workers([worker])
                 await self._team.reassign(task_id, worker, now=True)
-                return _assignment(await self.table(run_id), task_id).row()
+                return (await self._assignment(run_id, task_id)).row()
             self._check_without_result(assignment)
             value: Any = assignment.input
             item = value if isinstance(value, dict) and "description" in value else {"description": value}
             parameters = {
                 "request": assignment.description,
-                "supervisor": table.parameters.get("supervisor"),
+                "supervisor": (await self.table(run_id)).parameters.get("supervisor"),
                 "tasks": [{**item, "priority": assignment.task.priority}],
                 "workers": [[worker, 1]],
             }
@@ -216,13 +227,6 @@ async def _of_run(events: AsyncIterable[tuple[int, Event]], run_id: str) -> Asyn
         if getattr(event, "run_id", None) == run_id:
             yield event
     raise HostStopped("the request was still open")
-
-
-def _assignment(table: RequestTable, task_id: str) -> Assignment:
-    assignment = table.assignment(task_id)
-    if assignment is None:
-        raise CommandRefusedError("unknown_task", f"request {table.run.id} has no task {task_id!r:.70}")
-    return assignment
 
 
 def _state_before_end(file: Path, run_id: str) -> State:
