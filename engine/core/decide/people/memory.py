@@ -1,5 +1,8 @@
 """Decides on insights, of agents and of people, and on parts of prompts."""
 
+from functools import partial
+from typing import Any
+
 from engine.core.commands import Forget, Remember
 from engine.core.decide.work.attempts import find_attempt
 from engine.core.decisions.decision_context import DecisionContext
@@ -10,11 +13,10 @@ from engine.core.events import Event, InsightsForgotten, PartRecorded, Remembere
 from engine.core.queries.targets import find_supervisor, id_in
 from engine.core.queries.team.memory import (
     NewInsight,
-    conflict_of,
     insights_to_drop,
     memory_options,
-    newest_version,
     refusal_of,
+    replaced_by,
     root_of,
 )
 from engine.core.records.records import JsonValue
@@ -34,34 +36,19 @@ def insight_noted(state: State, signal: InsightNoted, ctx: DecisionContext) -> l
     new = NewInsight(segment=signal.segment, supersedes=signal.supersedes, expect=signal.expect)
     if refusal_of(state, root, agent, new) is not None:
         return []  # the attempt finds out why by itself
-    newer = conflict_of(state, new)
-    older = None if newer is not None else _superseded_by(state, new)
-    insight_id, version = Mint(state)("m"), 1 if older is None else older.version + 1
-    output: JsonValue = insight_id
-    if newer is not None:
-        output = {"conflict": newer.id}
-    elif version > 1:  # a repeated attempt gets it from here, as the insight may be forgotten by then
-        output = {"insight": insight_id, "version": version}
-    step = attempt_event(StepRecorded, attempt, signal, name="remember", output=output, duration_ms=0)
-    if newer is not None:
-        return [step]
-    insight = Remembered(
-        run_id=task.run_id,
-        task_id=task.id,
-        agent_id=agent.id,
-        supervisor_id=root.id,
-        author=agent.name,
-        insight_id=insight_id,
-        text=signal.text,
-        tags=signal.tags,
-        segment=signal.segment,
-        importance=signal.importance,
-        expires_ms=_expiry_ms(signal.expires_s, ctx),
-        evidence=Evidence(run_id=task.run_id, task_id=task.id, step=signal.key),
-        version=version,
-        supersedes=None if older is None else older.id,
-    )
-    return [*_make_room(state, root, agent, insight, ctx), step, insight]
+    older = replaced_by(state, new)
+    step = partial(attempt_event, StepRecorded, attempt, signal, name="remember", duration_ms=0)
+    if older is not None and new.conflicts_with(older):
+        return [step(output={"conflict": older.id})]
+    evidence = Evidence(run_id=task.run_id, task_id=task.id, step=signal.key)
+    insight = _remembered(
+        state, root, signal, older, ctx,
+        author=agent.name, run_id=task.run_id, task_id=task.id, agent_id=agent.id, evidence=evidence,
+    )  # fmt: skip
+    output: JsonValue = insight.insight_id
+    if insight.version > 1:  # a repeated attempt gets it from here, as the insight may be forgotten by then
+        output = {"insight": insight.insight_id, "version": insight.version}
+    return [*_make_room(state, root, agent, insight, ctx), step(output=output), insight]
 
 
 def remember(state: State, command: Remember, ctx: DecisionContext) -> Decided:
@@ -72,23 +59,11 @@ def remember(state: State, command: Remember, ctx: DecisionContext) -> Decided:
     refusal = refusal_of(state, root, None, new)
     if refusal is not None:
         raise Refused(refusal)
-    newer = conflict_of(state, new)
-    if newer is not None:
-        summary = f"nothing written: {newer.id} by {newer.author} is version {newer.version}, not {command.expect}"
-        return Decided(events=[], summary=summary, result={"conflict": newer.id})
-    older = _superseded_by(state, new)
-    insight = Remembered(
-        supervisor_id=root.id,
-        author=ctx.sender or "operator",
-        insight_id=Mint(state)("m"),
-        text=command.text,
-        tags=[*command.tags],
-        segment=command.segment,
-        importance=command.importance,
-        expires_ms=_expiry_ms(command.expires_s, ctx),
-        version=1 if older is None else older.version + 1,
-        supersedes=None if older is None else older.id,
-    )
+    older = replaced_by(state, new)
+    if older is not None and new.conflicts_with(older):
+        summary = f"nothing written: {older.id} by {older.author} is version {older.version}, not {command.expect}"
+        return Decided(events=[], summary=summary, result={"conflict": older.id})
+    insight = _remembered(state, root, command, older, ctx, author=ctx.sender or "operator")
     return Decided(
         events=[*_make_room(state, root, None, insight, ctx), insight],
         summary=f"{insight.insight_id} is in {command.segment} of {root.name}",
@@ -118,13 +93,26 @@ def part_told(state: State, signal: PartTold, ctx: DecisionContext) -> list[Even
     return [] if signal.hash in state.parts else [PartRecorded(hash=signal.hash, value=signal.value)]
 
 
-def _expiry_ms(expires_s: float | None, ctx: DecisionContext) -> int | None:
-    return None if expires_s is None else ctx.now_ms + round(expires_s * 1000)
-
-
-def _superseded_by(state: State, new: NewInsight) -> Insight | None:
-    """Return the newest version of what an insight supersedes, so that a chain never forks."""
-    return None if new.supersedes is None else newest_version(state, state.insights[new.supersedes])
+def _remembered(
+    state: State,
+    root: Supervisor,
+    asked: InsightNoted | Remember,
+    older: Insight | None,
+    ctx: DecisionContext,
+    **writer: Any,
+) -> Remembered:
+    return Remembered(
+        supervisor_id=root.id,
+        insight_id=Mint(state)("m"),
+        text=asked.text,
+        tags=[*asked.tags],
+        segment=asked.segment,
+        importance=asked.importance,
+        expires_ms=None if asked.expires_s is None else ctx.now_ms + round(asked.expires_s * 1000),
+        version=1 if older is None else older.version + 1,
+        supersedes=None if older is None else older.id,
+        **writer,
+    )
 
 
 def _make_room(

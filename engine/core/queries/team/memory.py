@@ -20,6 +20,10 @@ class NewInsight:
     expect: int | None = None
     """The version that this one must have."""
 
+    def conflicts_with(self, older: Insight) -> bool:
+        """Return whether the newest version is another than expected."""
+        return self.expect not in (None, older.version)
+
 
 def root_of(state: State, supervisor_id: str) -> Supervisor:
     """Return the supervisor at the top of a team, to which its pool belongs."""
@@ -91,12 +95,9 @@ def refusal_of(state: State, root: Supervisor, agent: Agent | None, new: NewInsi
     return None
 
 
-def conflict_of(state: State, new: NewInsight) -> Insight | None:
-    """Return the newest version of what an insight supersedes, if it is another than expected."""
-    if new.supersedes is None or new.expect is None:
-        return None
-    newest = newest_version(state, state.insights[new.supersedes])
-    return newest if newest.version != new.expect else None
+def replaced_by(state: State, new: NewInsight) -> Insight | None:
+    """Return the newest version of what an insight supersedes, which it takes the place of: a chain never forks."""
+    return None if new.supersedes is None else newest_version(state, state.insights[new.supersedes])
 
 
 def insights_to_drop(
