@@ -26,6 +26,7 @@ from engine.core.records.records import copy_with, field_names
 from engine.core.specs.options import SupervisorOptions
 from engine.platform.clock import VirtualClock
 from engine.runtimes.functions.kinds import WITHOUT_CONTEXT
+from engine.simulation.drawing import TOOLS
 from engine.simulation.teams import UNUSED_FIELDS, draw_mode, draw_options, draw_spec
 from tests.patience import PATIENCE_S
 
@@ -114,9 +115,9 @@ def hash_of(value: Any) -> str:
 
 
 def programs_of(value: Any) -> list[str]:
-    """Return the programs and addresses that an operator has to trust before a state comes in."""
+    """Return the programs, addresses and drawn tools that an operator has to trust before a state comes in."""
     found = references_in(read_state(carried(value)).state)
-    return [one for one in found if one.startswith(("exec:", "net:"))]
+    return [one for one in found if one.startswith(("exec:", "net:")) or one in TOOLS]
 
 
 def tree(team: DynamicSupervisor) -> Any:
