@@ -18,7 +18,7 @@ from engine.catalogue.writer import CatalogueWriter
 from engine.core.commands import RetireRecipes
 from engine.core.errors import Refused
 from engine.core.queries.team.models import team_servers
-from engine.core.queries.team.recipes import find_recipe, references_to_recipes, unused_recipes
+from engine.core.queries.team.recipes import find_recipe, maker_of, references_to_recipes, unused_recipes
 from engine.core.records.records import JsonValue
 from engine.core.specs.spec import BOUND
 from engine.core.state import Recipe
@@ -167,7 +167,8 @@ def _pack_of(row: RecipeRow) -> Pack:
     if bound is not None:
         text = f"{recipe.id} uses {bound.removeprefix(BOUND)}, code of a running program that nothing else can import"
         fail("bound_code", text, "put it into a module, and name it as module:function", REFUSED)
-    servers = team_servers(row.state, recipe.supervisor_id) if recipe.supervisor_id in row.state.supervisors else {}
+    giver = maker_of(row.state, recipe)
+    servers = {} if giver is None else team_servers(row.state, giver.supervisor_id)
     names = {name.partition("/")[0] for name in spec.mcp}
     maker = "-".join(recipe.path[:-1])
     return Pack(

@@ -499,8 +499,8 @@ class BlockingContext(_Blocking[Context]):
         self._check_thread()
         make = partial(self._context.create_agent, name, primer, **arguments)
         agent = anyio.from_thread.run(make, token=self._token)
-        agent.call = self._call_agent
-        return agent
+        recipe = self._context._attempt.attempt.state.recipes.get(agent.id)
+        return CreatedAgent(agent.id, recipe, self._call_agent)
 
     _call_agent = _make_blocking(Context._call_agent)
     step = _make_blocking(Context.step)

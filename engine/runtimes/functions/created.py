@@ -27,11 +27,11 @@ class CreatedAgent(dict[str, Any]):
         self.id = recipe_id
         self.name = recipe_id if recipe is None else recipe.name
         self.path = recipe_id if recipe is None else path_of(recipe)
-        self.call = call
+        self._call = call
 
     def __call__(self, value: Any, task: str | None = None) -> Any:
         """Delegate `value`, as one of its `tasks` if one is named; await the result in an `async def`."""
-        return self.call(self.id, value, task)
+        return self._call(self.id, value, task)
 
     @override
     def __repr__(self) -> str:
