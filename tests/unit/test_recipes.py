@@ -248,6 +248,27 @@ def test_no_agent_does_unasked_what_its_maker_asks_for(rule: str) -> None:
     assert spec_now(world.state, "sol")[0].approve == {rule: "always"}
 
 
+def test_toolsets_that_have_grown_too_large_are_missing_to_what_has_them() -> None:
+    sets = {name: [f"work:{name}{number}" for number in range(150)] for name in ("one", "two")}
+    world = made_world(toolsets={name: tools[:1] for name, tools in sets.items()})
+    make(world, capabilities=[*sets])
+    world.order(ChangeSupervisor(supervisor="chief", options=SupervisorOptions(toolsets=sets), fields=["toolsets"]))
+
+    spec, lacks = spec_now(world.state, "sol")
+    assert (len(spec.tools), lacks) == (150, "two")
+
+
+@pytest.mark.parametrize("edit", [{"primer": "x" * 200_000}, {"model": "x" * 300}, {"run": ""}, {"specialties": [""]}])
+def test_a_recipe_of_an_archive_that_makes_no_agent_is_not_let_in(edit: dict[str, Any]) -> None:
+    world = made_world()
+    make(world)
+    state = exported(world)[0]
+    state.recipes["k1"] = copy_with(state.recipes["k1"], **edit)
+
+    with pytest.raises(Inadmissible, match="cannot be carried on"):
+        try_out(state)
+
+
 def test_a_team_that_is_exported_alone_takes_along_what_its_agents_have_made_elsewhere() -> None:
     world = made_world()
     make(world, capabilities=["agents"])

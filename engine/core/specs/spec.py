@@ -42,6 +42,8 @@ else:
     Code = Annotated[Any, Means(Reference | Callable[..., object])]  # msgspec cannot decode a callable.
 MODEL_TYPES = ("llm", "SimpleAgent", "ReactAgent", "MultiAgent", "MemoryAgent", "ConversationAgent")
 """Agent types that are run by a model, unless they have a function."""
+MAX_TOOLS = 200
+"""Limit on the functions that an agent may call."""
 May: TypeAlias = Literal[
     "ask_human",
     "remember",
@@ -96,7 +98,7 @@ class AgentSpec(ValidatedRecord, kw_only=True, tag_field="type", tag="agent"):
     """Words that requests are compared with."""
     specialties: Annotated[Sequence[Label], Within(max_length=100)] = ()
     """The capabilities that work can ask for."""
-    tools: Annotated[Sequence[Code], Within(max_length=200)] = ()
+    tools: Annotated[Sequence[Code], Within(max_length=MAX_TOOLS)] = ()
     """Functions that it may call by name."""
     run: Code | None = None
     """The function that does the work, `module:qualname`; a program may give a callable."""

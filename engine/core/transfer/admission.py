@@ -20,6 +20,7 @@ from engine.core.encoding.strict_json import MAX_LEVELS
 from engine.core.errors import Refused
 from engine.core.fold.importing import fold_import
 from engine.core.legality import LAWS_AT_REST, LAWS_OF_TREES, faults_of
+from engine.core.queries.team.made import made_now
 from engine.core.queries.work.labels import labels_by_run
 from engine.core.records.records import field_names, fields
 from engine.core.records.values import TextRef, Usage
@@ -232,6 +233,8 @@ def _trial_faults(imported: State) -> Iterator[str]:
     """Let a trial engine take up the state; yield faults before and after."""
     # Before the import: walks up a tree with a cycle would never end.
     yield from _strip_names(faults_of(imported, LAWS_OF_TREES))
+    for recipe in imported.recipes.values():
+        made_now(imported, recipe)
     trial = State(at_ms=imported.at_ms)
     ctx = DecisionContext(now_ms=imported.at_ms, jitter=0.0)
     began = EngineBegan(pid=0, token=0, version="")

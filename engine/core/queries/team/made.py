@@ -12,7 +12,7 @@ from engine.core.queries.team.tree import lineage_of
 from engine.core.records.records import copy_with, fact
 from engine.core.records.values import as_text
 from engine.core.specs.limits import Limits
-from engine.core.specs.spec import BOUND, AgentSpec, May, spec_hash
+from engine.core.specs.spec import BOUND, MAX_TOOLS, AgentSpec, May, spec_hash
 from engine.core.state import Agent, State
 
 AGENTS = "agents"
@@ -138,10 +138,12 @@ def make(recipe: Recipe, maker: Powers) -> MadeAgent:
         if name == AGENTS or name in maker.may:
             right = "create_agent" if name == AGENTS else name
             (may if right in maker.may else missing).append(right if right in maker.may else name)
-        elif name in maker.tools:
-            tools[name] = maker.tools[name]
-        elif name in maker.toolsets:
-            tools |= {tool_name(reference): reference for reference in maker.toolsets[name]}
+        elif name in maker.tools or name in maker.toolsets:
+            own = {name: maker.tools[name]} if name in maker.tools else _by_name(maker.toolsets[name])
+            if len(tools | own) <= MAX_TOOLS:
+                tools |= own
+            else:  # a toolset that has grown since
+                missing.append(name)
         elif _has_server(maker.spec, name):
             servers.append(name)
         elif not (name.startswith(MODEL_PREFIX) and _has_model(maker, name.removeprefix(MODEL_PREFIX))):
