@@ -24,6 +24,7 @@ from engine.runtimes.attempts.attempt_slot import AttemptSlot
 from engine.runtimes.attempts.delegations import AttemptDelegations
 from engine.runtimes.attempts.insights import AttemptInsights
 from engine.runtimes.attempts.model_calls import ModelCalls
+from engine.runtimes.attempts.pending import Pending
 from engine.runtimes.attempts.questions import AttemptQuestions
 from engine.runtimes.attempts.remembering import AttemptMemory
 from engine.runtimes.attempts.services import of_attempt
@@ -153,7 +154,13 @@ class Work:
         self.attempt.raise_if_over()
         effect = self.effect
         sender = f"agent {effect.agent} (@{effect.agent_id})"
-        await self._services.order(command, sender=sender, role="agent", id=self._order_id(key), run_id=effect.run_id)
+        pending: Pending[None] = self.attempt.open_wait()  # the disk, on which the outcome waits, may need time to pass
+        try:
+            await self._services.order(
+                command, sender=sender, role="agent", id=self._order_id(key), run_id=effect.run_id
+            )
+        finally:
+            pending.close()
 
     def outcome_of(self, key: str) -> Outcome | None:
         """Return the outcome of the command that an attempt gave under this key; None if there is none."""
