@@ -268,5 +268,5 @@ async def forgetful(task: Task, ctx: Context) -> Any:
 
 
 async def test_what_cannot_be_remembered_fails_the_attempt_in_one_line() -> None:
-    with pytest.raises(RunFailed, match="remember: text"):
+    with pytest.raises(RunFailed, match="an insight: text must be"):
         await team_of(forgetful).arun("x")

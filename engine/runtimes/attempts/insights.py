@@ -59,7 +59,7 @@ class AttemptInsights:
             InsightConflict: If the newest version is another than expected.
             AttemptInterrupted: If the attempt is asked to stop meanwhile.
         """
-        check_arguments("write", AttemptInsights.write, {**locals()})
+        check_arguments("an insight", AttemptInsights.write, {**locals()})
         step_input: list[JsonValue] = [text, [*tags], importance]
         if (segment, supersedes, expect, expires_s) != (PRIVATE, None, None, None):
             step_input += [segment, supersedes, expect, expires_s]
