@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from engine.core.events import AgentRemoved, AttemptDone, AttemptFailed, Event, StepRecorded
+from engine.core.events import AgentRemoved, AttemptDone, AttemptFailed, AttemptStarted, Event, StepRecorded
 from engine.core.queries.team.recipe_ids import replace_recipe_ids
 from engine.core.state import Agent, State
 
@@ -42,6 +42,10 @@ class KeptLedger:
                     self.values.setdefault(event.agent_id or "", {})[key] = entry
                     if key == COUNT:
                         self.counted[event.task_id, event.agent_id or ""] = event.attempt
+            case AttemptStarted():  # what a task has changed for one agent is forgotten once another one tries it
+                others = [pair for pair in self.counted if pair[0] == event.task_id and pair[1] != event.agent_id]
+                for pair in others:
+                    del self.counted[pair]
             case AgentRemoved():
                 self.values.pop(event.agent_id, None)
 
