@@ -31,6 +31,12 @@ async def surveyor(task: Any, ctx: Any) -> dict[str, Any]:
     return {"text": text, "parts": parts, "end": end}
 
 
+async def boss(task: Any, ctx: Any) -> Any:
+    made = await ctx.create_agent("made", "You count.", run="counter")
+    await _place("boss has made it")
+    return await made(task.request)
+
+
 async def counter(text: str) -> int:
     await _place(f"counter at {text[:6]}")
     done.append(f"count {text[:6]}")

@@ -135,6 +135,27 @@ async def test_into_a_team_that_works_it_comes_under_another_name_and_both_go_on
         assert [root.name for root in there.state.roots] == ["team", "team-2"]
 
 
+async def test_what_an_agent_has_made_it_calls_also_where_that_has_another_id(tmp_path: Path) -> None:
+    spec = AgentSpec(name="boss", run=crew.boss, tools=[crew.counter])
+    archives: list[Path] = []
+
+    async def export(place: str) -> None:
+        if place == "boss has made it":
+            archives.append(tmp_path / f"{len(archives)}.zip")
+            await anyio.to_thread.run_sync(partial(export_archive, tmp_path / "team.db", archives[-1]))
+
+    crew.hook.append(export)
+    async with running(spec, path=tmp_path / "team.db") as engine:
+        assert await engine.ask("a house") == 7
+    crew.hook.clear()
+
+    async with running(spec, path=tmp_path / "there.db", host=HOST) as there:
+        await there.ask("four")
+        await taken_in(there, archives[0], paused=False)
+        assert (await there.ended(next(iter(there.state.runs))))[1] == 7
+        assert [agent.done for agent in there.state.agents.values() if agent.name == "made"] == [1, 1]
+
+
 async def test_code_that_is_not_trusted_is_refused_and_nothing_comes_in(small: Path, tmp_path: Path) -> None:
     async with running(path=tmp_path / "there.db", host=HOST) as there:
         with pytest.raises(CommandRefusedError, match="not trusted: crew:ada"):

@@ -8,9 +8,9 @@ import msgspec
 
 from engine.core.commands import CreateAgent
 from engine.core.entities.memory import Evidence
-from engine.core.entities.recipes import KEY, Recipe, RecipeTask
+from engine.core.entities.recipes import Recipe, RecipeTask
 from engine.core.queries.targets import id_target
-from engine.core.queries.team.recipes import agent_of, maker_of, path_of, recipe_id_of, recipe_named
+from engine.core.queries.team.recipes import agent_of, id_as_maker, maker_of, path_of, recipe_named
 from engine.core.records.records import JsonValue
 from engine.core.state import Agent
 from engine.errors import DelegationFailed, EngineError
@@ -37,19 +37,18 @@ async def create_agent(work: Work, key: str, fields: Mapping[str, Any]) -> Recip
     made_in = Evidence(run_id=effect.run_id, task_id=effect.task_id, step=key)
     command = CreateAgent(maker=id_target(effect.agent_id), made_in=made_in, **fields)
     await work.order(command, key)
+    return find_made(work, command.name)
+
+
+def find_made(work: Work, name: str) -> Recipe:
+    """Return the recipe of a name that the agent has written; raises RecipeGone.
+
+    Not by the id that a step has recorded: an import into a team may have given the recipe another.
+    """
     state = work.attempt.state
-    recipe = recipe_named(state, recipe_id_of(state.agents[effect.agent_id]) or effect.agent_id, command.name)
+    recipe = recipe_named(state, id_as_maker(state, state.agents[work.effect.agent_id]), name)
     if recipe is None:
-        raise RecipeGone(f"the recipe of {command.name!r} was removed meanwhile")
-    return recipe
-
-
-def find_made(work: Work, agent: JsonValue) -> Recipe:
-    """Return the recipe of a made agent, given as its JSON; raises RecipeGone."""
-    recipe_id = str(agent[KEY]) if isinstance(agent, dict) else ""
-    recipe = work.attempt.state.recipes.get(recipe_id)
-    if recipe is None:
-        raise RecipeGone(f"the recipe {recipe_id} was removed: make the agent again")
+        raise RecipeGone(f"the recipe of {name!r} was removed meanwhile")
     return recipe
 
 
@@ -61,7 +60,9 @@ async def call_agent(work: Work, recipe_id: str, value: JsonValue, task_name: st
         TaskMismatch: If the value or the output does not fit the schema of the task.
         DelegationFailed: If the agent failed.
     """
-    recipe = find_made(work, {KEY: recipe_id})
+    recipe = work.attempt.state.recipes.get(recipe_id)
+    if recipe is None:
+        raise RecipeGone(f"the recipe {recipe_id} was removed: make the agent again")
     task = RecipeTask() if task_name is None else recipe.tasks.get(task_name)
     if task is None:
         known = ", ".join(recipe.tasks) or "none"

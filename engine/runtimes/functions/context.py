@@ -237,8 +237,8 @@ class Context:
         async def make(key: str) -> JsonValue:
             return {KEY: (await create_agent(self._work, key, fields)).id}
 
-        output = await self._run_step("create_agent", make, msgspec.to_builtins(fields), kind="tool")
-        recipe = find_made(self._work, output)
+        await self._run_step("create_agent", make, msgspec.to_builtins(fields), kind="tool")
+        recipe = find_made(self._work, name)
         return CreatedAgent(recipe.id, recipe, self._call_agent)
 
     async def _call_agent(self, recipe_id: str, value: Json, task: str | None) -> Any:

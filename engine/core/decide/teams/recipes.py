@@ -15,6 +15,7 @@ from engine.core.queries.team.recipes import (
     agent_of,
     content_hash,
     find_recipe,
+    id_as_maker,
     path_of,
     recipe_id_of,
     recipe_named,
@@ -71,7 +72,7 @@ def _written(state: State, command: commands.CreateAgent, ctx: DecisionContext, 
         len(path) - 1 <= MAX_RECIPE_DEPTH,
         f"{'/'.join(path)}: agents made by agents nest at most {MAX_RECIPE_DEPTH} deep",
     )
-    parent_id = parent.id if parent is not None else maker.id
+    parent_id = id_as_maker(state, maker)
     before = recipe_named(state, parent_id, command.name)
     run = None if command.run is None else powers.tools.get(tool_name(command.run), command.run)
     most = powers.spec.limits.tokens if powers.spec.limits is not None else None

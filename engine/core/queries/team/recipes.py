@@ -56,6 +56,12 @@ def recipe_id_of(agent: Agent) -> str:
     return agent.origin.id if agent.origin is not None and agent.origin.kind == "recipe" else ""
 
 
+def id_as_maker(state: State, agent: Agent) -> str:
+    """Return the id by which recipes name an agent as their maker: its own recipe, or itself."""
+    recipe_id = recipe_id_of(agent)
+    return recipe_id if recipe_id in state.recipes else agent.id
+
+
 def agent_of(state: State, recipe_id: str) -> Agent | None:
     """Return the agent that a recipe made, if it is in the team."""
     return next((agent for agent in state.agents.values() if recipe_id_of(agent) == recipe_id), None)
