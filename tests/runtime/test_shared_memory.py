@@ -119,12 +119,12 @@ async def test_who_may_not_write_or_read_is_told_in_one_line(engine: Engines) ->
 @pytest.mark.parametrize(
     ("values", "fault"),
     [
-        ({"text": "x" * 10_000_000}, "write: text must be a text of 1 to 10,000 characters, not"),
-        ({"text": "x", "segment": "No way"}, "write: segment must be a lowercase ASCII letter"),
-        ({"text": "x", "tags": ["t"] * 21}, "write: tags must"),
-        ({"text": "x", "tags": "sea"}, "write: tags must"),
-        ({"text": "x", "tags": None}, "write: tags must"),
-        ({"text": "x", "importance": 2}, "write: importance must"),
+        ({"text": "x" * 10_000_000}, "an insight: text must be a text of 1 to 10,000 characters, not"),
+        ({"text": "x", "segment": "No way"}, "an insight: segment must be a lowercase ASCII letter"),
+        ({"text": "x", "tags": ["t"] * 21}, "an insight: tags must"),
+        ({"text": "x", "tags": "sea"}, "an insight: tags must"),
+        ({"text": "x", "tags": None}, "an insight: tags must"),
+        ({"text": "x", "importance": 2}, "an insight: importance must"),
         ({"text": "x", "expect": 1}, "expect is a version of the insight that is superseded; name it too"),
         ({"text": "x", "supersedes": "m7"}, "there is no insight 'm7' to supersede; it may be forgotten by now"),
     ],
