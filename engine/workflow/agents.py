@@ -132,7 +132,7 @@ class SupervisorAgent:
         Raises:
             CommandRefusedError: If it has its result, was given on already, or there is no such worker.
         """
-        return self._pool._call(self._pool._work.reassign, task["request_id"], task["task_id"], new_worker)
+        return self._pool._call(self._pool._work.reassign, *_fields(task, "request_id", "task_id"), new_worker)
 
     def _table(self, request_id: str) -> RequestTable:
         return self._pool._call(self._pool._work.table, request_id)
@@ -188,10 +188,11 @@ class WorkerAgent:
         """
         work = self._pool._work
         if "request_id" in task:
-            return self._pool._call(work.execute, task["request_id"], task["task_id"], self.name)
+            return self._pool._call(work.execute, *_fields(task, "request_id", "task_id"), self.name)
+        (description,) = _fields(task, "description")
         item = {key: task[key] for key in ("description", "input", "priority") if key in task}
         parameters = {
-            "request": task["description"],
+            "request": description,
             "supervisor": self.name,
             "tasks": [item],
             "workers": [[self.name, 1]],
@@ -228,6 +229,14 @@ class CoordinatorAgent:
         """
         conflicts = self.monitor_progress(request_id)["conflicts"]
         return {"conflicts_found": len(conflicts), "resolutions": conflicts}
+
+
+def _fields(task: Mapping[str, Any], *names: str) -> list[Any]:
+    """Return fields that a task must have."""
+    try:
+        return [task[name] for name in names]
+    except (KeyError, TypeError):
+        raise ValueError(f"a task must be an object with {' and '.join(names)}, not {task!r:.70}") from None
 
 
 def _with_weight(worker: Worker) -> list[object]:

@@ -105,7 +105,7 @@ class SharedMemoryPool:
             exclude_own: Leave out what `agent_id` wrote itself.
             limit: At most so many, the most important and newest first; None is all.
         """
-        needed_tags, places = set(tags), set(segments)
+        needed_tags, places = {tags} if isinstance(tags, str) else set(tags), set(segments)
         request_id = next((tag for tag in needed_tags if re.fullmatch(r"r\d+", tag)), None)
         tables = self._call(self._work.tables, request_id)
         rows = [

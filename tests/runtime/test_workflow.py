@@ -384,6 +384,7 @@ def test_the_segments_say_what_is_true_now(pool: SharedMemoryPool) -> None:
     supervisor.aggregate_results(supervisor.delegate("good\nbad", num_tasks=2)[0]["request_id"])
 
     (result,) = pool.read_relevant("supervisor", ["result", "completed", "r1"])
+    assert pool.read_relevant(tags="result") == [result]
     (error,) = pool.read_relevant("supervisor", ["error", "failed", "r1"])
     tasks = pool.read_relevant("ada", ["task", "ada"])
 
@@ -426,6 +427,11 @@ def test_mistakes_are_told_in_one_line(pool: SharedMemoryPool) -> None:
         WorkerAgent(pool, "ada", run=upper)
     with pytest.raises(ValueError, match="num_tasks must be 1 to 10,000, not 0"):
         supervisor.delegate("go", num_tasks=0)
+    for task, fields in (("t3", "request_id and task_id"), ({"task_id": "t3"}, "request_id and task_id")):
+        with pytest.raises(ValueError, match=f"a task must be an object with {fields}"):
+            supervisor.reassign_task(task, "ada")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="an object with description, not 't3'"):
+        WorkerAgent(pool, "bob").execute_task("t3")  # type: ignore[arg-type]
     with pytest.raises(UnknownRun, match="r77"):
         supervisor.check_failures("r77")
     pool.close()
