@@ -26,7 +26,8 @@ class SupervisorAgent:
         model: The model that plans the tasks; by default the one in `QUARTERDECK_MODEL`.
         planner: A function that plans them in place of a model: of a request and a number of tasks, it returns the
             tasks, each a text or an object with a `description` and perhaps `input`, `priority` and `assigned_to`.
-            Without either, the lines of a request are its tasks, or so many parts of it.
+            Of objects with one name the last planner counts. Without either, the lines of a request are its tasks, or
+            so many parts of it.
     """
 
     def __init__(
@@ -47,7 +48,10 @@ class SupervisorAgent:
             self._planner = "function"
         elif model is not None or os.environ.get(MODEL_VARIABLE):
             self._planner = "model"
-            pool._add(AgentSpec(name=planner_agent(name), model=model, output=TASKS_SCHEMA))
+            spec = AgentSpec(name=planner_agent(name), model=model, output=TASKS_SCHEMA)
+            if pool._planning.get(name) != spec:  # several objects may stand for one supervisor
+                pool._add(spec)
+                pool._planning[name] = spec
 
     def delegate(
         self,

@@ -42,6 +42,8 @@ class SharedMemoryPool:
     def __init__(self, store: str | os.PathLike[str] | None = None) -> None:
         self._planners: dict[str, Planner] = {}
         """Functions that plan, by the names of their supervisors."""
+        self._planning: dict[str, AgentSpec] = {}
+        """Agents that plan with a model, by the names of their supervisors."""
         lead = AgentSpec(
             name=LEAD,
             run=lead_with(self._planners, lambda run_id: self._work.keep(run_id)),

@@ -337,6 +337,19 @@ def test_a_model_plans(pool: SharedMemoryPool) -> None:
         supervisor.delegate("look at the hens", num_tasks=3)
 
 
+def test_several_objects_may_stand_for_one_supervisor_with_one_model(
+    pool: SharedMemoryPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUARTERDECK_MODEL", "openai/none")
+    for _ in range(2):
+        SupervisorAgent(pool)
+    WorkerAgent(pool, "ada", run=upper).execute_task({"description": "x"})
+    SupervisorAgent(pool)
+
+    with pytest.raises(CommandRefusedError, match="already has a member 'supervisor_planner'"):
+        SupervisorAgent(pool, model="openai/other")
+
+
 def test_progress_is_true_in_the_middle(pool: SharedMemoryPool) -> None:
     slow = Gate()
     WorkerAgent(pool, "ada", run=slow)
