@@ -41,8 +41,10 @@ if TYPE_CHECKING:
         NotInThisVersion,
         NotRunning,
         PermanentFailure,
+        RecipeGone,
         RetryLater,
         StateConflict,
+        TaskMismatch,
         ToolRejected,
         UnknownOption,
         UnknownRun,
@@ -80,8 +82,8 @@ _LOADED_ON_FIRST_USE = {
     "engine.core.specs.memory": "MemoryOptions SegmentRights",
     "engine.memory.pages": "Insight InsightPage",
     "engine.errors": "AgentCrashed AlreadyStarted CommandRefusedError DelegationFailed EngineError HostStopped "
-    "InsightConflict InsightTimeout NotEmpty NotInThisVersion NotRunning PermanentFailure RetryLater StateConflict "
-    "ToolRejected UnknownOption UnknownRun UnknownRuntime Unusable",
+    "InsightConflict InsightTimeout NotEmpty NotInThisVersion NotRunning PermanentFailure RecipeGone RetryLater "
+    "StateConflict TaskMismatch ToolRejected UnknownOption UnknownRun UnknownRuntime Unusable",
     "engine.supervisor.metrics": "ActiveAgent SupervisorMetrics",
     "engine.supervisor.registry": "AgentInfo AgentRegistry SpecifiedAgent UnknownName create_agent_from_spec",
     "engine.supervisor.state_view": "DynamicSupervisorState",
@@ -109,9 +111,9 @@ __all__ = [
     "HostStopped", "Insight", "InsightConflict", "InsightPage", "InsightTimeout", "Limits", "McpSpec", "MemoryOptions",
     "ModelSpec", "NotEmpty", "NotInThisVersion", "NotRunning", "PermanentFailure",
     "Pool", "Preempt", "Price",
-    "RealClock", "Restart", "Retry", "RetryLater", "RunCancelled", "RunFailed", "RunResult", "RunSkipped",
+    "RealClock", "RecipeGone", "Restart", "Retry", "RetryLater", "RunCancelled", "RunFailed", "RunResult", "RunSkipped",
     "SegmentRights", "SharedMemoryPool", "Skip", "SpecifiedAgent", "StateConflict", "StoreBusy", "StreamEvent",
-    "SupervisorAgent", "SupervisorMetrics", "SupervisorOptions", "Task",
+    "SupervisorAgent", "SupervisorMetrics", "SupervisorOptions", "Task", "TaskMismatch",
     "ToolError", "ToolRejected", "ToolTimeout", "UnknownName", "UnknownOption",
     "UnknownRun", "UnknownRuntime", "Unusable", "Usage", "VirtualClock", "WorkStatus",
     "WorkerAgent", "create_agent_from_spec", "idempotent", "supervisor_worker_workflow", "tool",

@@ -232,6 +232,14 @@ class MissingCapability(PermanentFailure):
         self.name = name
 
 
+class TaskMismatch(EngineError):
+    """The input or the output of a made agent does not fit the schema of its task."""
+
+
+class RecipeGone(EngineError):
+    """A made agent cannot be called: its recipe, or the agent that made it, is not in the team any more."""
+
+
 class RetryLater(EngineError):
     """Raised by an agent's code: a retry may succeed after some time, as after a Retry-After header.
 

@@ -3,8 +3,14 @@
 from random import Random
 from typing import Any
 
-from engine.errors import CommandRefusedError, DelegationFailed, InsightConflict, InsightTimeout, StateConflict
-from engine.runtimes.attempts.making import RecipeGone
+from engine.errors import (
+    CommandRefusedError,
+    DelegationFailed,
+    InsightConflict,
+    InsightTimeout,
+    RecipeGone,
+    StateConflict,
+)
 from engine.runtimes.functions.created import CreatedAgent
 from engine.simulation.drawing import MADE_NAMES, SEGMENTS, TAGS, TOOLS, TOOLSET
 from engine.simulation.ledger.kept import COUNT

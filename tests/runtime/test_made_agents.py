@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
-from engine import AgentSpec, DynamicSupervisor, ModelSpec, RunFailed, tool
+from engine import AgentSpec, DynamicSupervisor, ModelSpec, RunFailed, TaskMismatch, tool
 from engine.core.commands import RetireRecipes
 from tests.runtime import crew_for_recipes as crew
 
@@ -95,6 +95,20 @@ async def test_a_made_agent_is_its_json_in_steps_outputs_and_nested_state() -> N
 
     async with lab(architect) as team:
         assert (await team.arun("go")).output == [{"$agent": "k1"}, {"$agent": "k1"}, ["a", "b"]]
+
+
+async def test_a_function_of_its_text_is_made_also_by_one_with_a_time_limit_for_steps() -> None:
+    async def architect(task: Any, ctx: Any) -> Any:
+        parser = await ctx.create_agent(
+            "parser", "You parse.", run="parse", tasks={"all": {"input": {"type": "string"}}}
+        )
+        with pytest.raises(TaskMismatch, match="its input does not fit"):
+            await parser(5, task="all")
+        return await parser("a b")
+
+    spec = AgentSpec(name="architect", run=architect, tools=[crew.parse], step_timeout_s=9)
+    async with DynamicSupervisor(name="lab", agent_specs=[spec]) as team:
+        assert (await team.arun("go")).output == ["a", "b"]
 
 
 async def test_the_work_of_an_agent_whose_maker_lost_its_tool_fails_with_the_name_of_the_tool() -> None:

@@ -13,17 +13,9 @@ from engine.core.queries.targets import id_target
 from engine.core.queries.team.recipes import agent_of, id_as_maker, maker_of, path_of, recipe_named
 from engine.core.records.records import JsonValue
 from engine.core.state import Agent
-from engine.errors import DelegationFailed, EngineError
+from engine.errors import DelegationFailed, RecipeGone, TaskMismatch
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.model.output import SchemaMismatch, check_value, parse_output
-
-
-class TaskMismatch(EngineError):
-    """The input or the output of a made agent does not fit the schema of its task."""
-
-
-class RecipeGone(EngineError):
-    """A made agent cannot be called: its recipe, or the agent that made it, is not in the team any more."""
 
 
 async def create_agent(work: Work, key: str, fields: Mapping[str, Any]) -> Recipe:

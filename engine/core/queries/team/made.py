@@ -176,6 +176,7 @@ def make(recipe: Recipe, maker: Powers) -> MadeAgent:
         category=None,
         weight=1.0,
         max_concurrency=1,
+        step_timeout_s=maker.spec.step_timeout_s if recipe.run is None else None,  # a function of its text has no steps
         pool=None,
         options={},
     )
