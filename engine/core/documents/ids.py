@@ -292,7 +292,6 @@ FIELDS: dict[str, dict[str, Ids]] = {
     "recipes": {
         "id": Ids(letters="k"),
         "parent_id": Ids(letters="ak", may_be_missing=True),
-        "supervisor_id": Ids(letters="s", may_be_missing=True),
         "made_by": Ids(letters="rt", map_ids=_map_evidence, ids_in=_ids_in_evidence, may_be_missing=True),
     },
     "spending": {

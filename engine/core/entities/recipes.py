@@ -35,8 +35,6 @@ class Recipe:
     """Names from the agent at the top, which nobody made, down to this one."""
     parent_id: str
     """Its maker: the id of the agent at the top, or of the recipe of a made one."""
-    supervisor_id: str
-    """The supervisor that the agent was added to."""
     name: str
     primer: str
     """What the agent is told it is."""
