@@ -44,6 +44,8 @@ MODEL_TYPES = ("llm", "SimpleAgent", "ReactAgent", "MultiAgent", "MemoryAgent", 
 """Agent types that are run by a model, unless they have a function."""
 MAX_TOOLS = 200
 """Limit on the functions that an agent may call."""
+OF_STEPS = ("step_timeout_s",)
+"""Fields about steps, of which a function that takes its text alone has none."""
 May: TypeAlias = Literal[
     "ask_human",
     "remember",

@@ -12,7 +12,7 @@ from engine.core.queries.team.tree import lineage_of
 from engine.core.records.records import copy_with, fact
 from engine.core.records.values import as_text
 from engine.core.specs.limits import Limits
-from engine.core.specs.spec import BOUND, MAX_TOOLS, AgentSpec, May, spec_hash
+from engine.core.specs.spec import BOUND, MAX_TOOLS, OF_STEPS, AgentSpec, May, spec_hash
 from engine.core.state import Agent, State
 
 AGENTS = "agents"
@@ -176,7 +176,7 @@ def make(recipe: Recipe, maker: Powers) -> MadeAgent:
         category=None,
         weight=1.0,
         max_concurrency=1,
-        step_timeout_s=maker.spec.step_timeout_s if recipe.run is None else None,  # a function of its text has no steps
+        **dict.fromkeys(() if recipe.run is None else OF_STEPS),
         pool=None,
         options={},
     )
