@@ -132,4 +132,4 @@ async def test_a_team_without_insights_says_how_they_come_about(tmp_path: Path) 
     async with opened(tmp_path) as hand:
         screen = await go(hand)
 
-        assert "agents write insights with ctx.memory.write" in "".join(screen.table.rows.empty)
+        assert "agents write insights: ctx.memory.write" in "".join(screen.table.rows.empty)

@@ -111,7 +111,7 @@ def collect_unused(ctx: click.Context, /, *, dry_run: bool) -> int:
         return send_and_report(ctx, Sending.of(ctx), RetireRecipes())
     with read_team(ctx) as look:
         rows = _rows(look, [look.state.recipes[recipe_id] for recipe_id in unused_recipes(look.state)])
-    table = make_table(COLUMNS, rows, empty="nothing to remove: something refers to each recipe")
+    table = make_table(COLUMNS, rows, empty="nothing to remove: no recipe is without a reference")
     emit(ctx, "recipes", look.body([recipe_item(row) for row in rows]), table)
     return DONE
 

@@ -20,7 +20,7 @@ from engine.core.state import Insight, State
 MAX_FORGOTTEN = 5
 EMPTY = (
     "the team has remembered nothing yet",
-    "agents write insights with ctx.memory.write or their tool remember, you with: quarterdeck remember TEXT",
+    "agents write insights: ctx.memory.write, remember; you: quarterdeck remember",
 )
 FILTER_HINT = "words  segment:results  tag:tides  author:scout  unused  superseded"
 MAX_WORDS_CHARACTERS = 10_000
