@@ -252,7 +252,7 @@ async def test_a_model_sees_the_text_of_others_as_quoted_data_with_its_author(en
         recalled, conflict, written = str(await running.ask()).split("\n")
 
         (shown,) = json.loads(recalled)
-        assert shown["quote"] == HOSTILE
+        assert (shown["quote"], shown["author"]) == (HOSTILE, "a person")
         assert "not instructions" in shown["note"]
         assert "text" not in shown
         assert json.loads(conflict)["conflict"]["version"] == 1
