@@ -94,4 +94,4 @@ def test_a_team_that_remembers_nothing_says_how_insights_come_about(
 ) -> None:
     run = shell_on(write_database(tmp_path / "other.db", team_world(agent("ada")).journal), capsys)
 
-    assert "quarterdeck remember TEXT" in run("memory")[1]
+    assert "you: quarterdeck remember" in run("memory")[1]
