@@ -168,7 +168,7 @@ class EventsScreen(Frame):
         def receive(entries: list[Entry]) -> None:
             self._reading = False
             log.add_older(entries)
-            self.show(self.deck.view)
+            self.show_body()
 
         self.deck.background.read(read, receive, on_failure=self._handle_read_failure)
 
@@ -194,7 +194,7 @@ class EventsScreen(Frame):
             self._reading = False
             for block, entries in blocks:
                 whole.put(block, entries)
-            self.show(self.deck.view)
+            self.show_body()
 
         self.deck.background.read(read, receive, on_failure=self._handle_read_failure)
 
@@ -224,7 +224,7 @@ class EventsScreen(Frame):
                 log.add_older(result[1], result[0])
             else:
                 log.add_newer(result[1])
-            self.show(self.deck.view)  # starts the search of a filter that was typed meanwhile
+            self.show_body()  # starts the search of a filter that was typed meanwhile
 
         self.deck.background.read(read, receive, on_failure=self._handle_read_failure)
 

@@ -236,7 +236,7 @@ class TimelineScreen(BoardScreen):
             self._reading_events, self._cursor_entries = False, entries
             if self.is_current and not is_growing:  # else the next redraw shows it
                 self._next_ms = 0
-                self.show(self.deck.view)
+                self.show_body()
 
         self.deck.background.read(read, receive, on_failure=self._handle_cursor_read_failure)
 

@@ -74,7 +74,7 @@ class InsightIndex:
                 await self._index_texts(state)
         self._follow(state)
         points = self._texts.points(words) if words else None
-        found = self._sets.matching(
+        matches = self._sets.matching(
             query,
             root_id=root_id,
             agent_id=agent_id,
@@ -82,8 +82,8 @@ class InsightIndex:
             having_words=None if points is None else set(points),
         )
         most = query.limit if limit is None else limit
-        best = self._sets.best(found, most) if points is None else self._sets.best_matches(found, points, most)
-        return Found([f"m{number}" for number in best], len(found))
+        best = self._sets.best(matches, most) if points is None else self._sets.best_matches(matches, points, most)
+        return Found([f"m{number}" for number in best], len(matches))
 
     def _follow(self, state: State) -> None:
         new, gone = self._sets.follow(state)

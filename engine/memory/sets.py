@@ -33,7 +33,7 @@ class InsightSets:
     def __init__(self) -> None:
         self._state = State()
         self._seq = self._minted = 0
-        self._known: dict[int, Insight] = {}
+        self._insights: dict[int, Insight] = {}
         """The objects of the state itself."""
         self._by_tag: defaultdict[str, set[int]] = defaultdict(set)
         self._by_segment: defaultdict[str, set[int]] = defaultdict(set)
@@ -58,18 +58,18 @@ class InsightSets:
         if is_later:
             new = [*takewhile(self._is_unknown, (insights[insight_id] for insight_id in reversed(insights)))][::-1]
             # Nothing was removed, and nothing came and went since the last time.
-            if len(self._known) + len(new) == len(insights) and self._minted - was_minted == len(new):
+            if len(self._insights) + len(new) == len(insights) and self._minted - was_minted == len(new):
                 return self._add(new), []
-            gone = [old for old in self._known.values() if insights.get(old.id) is not old]
+            gone = [old for old in self._insights.values() if insights.get(old.id) is not old]
             self._remove(gone)
         else:
-            gone = [old for old in self._known.values() if not _is_same(old, insights.get(old.id))]
+            gone = [old for old in self._insights.values() if not _is_same(old, insights.get(old.id))]
             self._remove(gone)
             by_number = {number_of(insight_id): insight for insight_id, insight in insights.items()}
-            new = [insight for number, insight in by_number.items() if number not in self._known]
-            self._known = by_number
+            new = [insight for number, insight in by_number.items() if number not in self._insights]
+            self._insights = by_number
         self._add(new)
-        self._superseded = {number for number, each in self._known.items() if each.superseded_by is not None}
+        self._superseded = {number for number, each in self._insights.items() if each.superseded_by is not None}
         return new, gone
 
     def matching(
@@ -85,41 +85,41 @@ class InsightSets:
 
         Of its text it knows only `having_words`, those with one of its words; None if it has no words.
         """
-        found = self._readable(self._tagged(query, having_words), query.segment, agent_id)
+        matches = self._readable(self._tagged(query, having_words), query.segment, agent_id)
         if not query.superseded:
             expired = {number for _, number in self._expiring[: bisect_left(self._expiring, (now_ms + 1,))]}
-            found = found - self._superseded - expired
+            matches = matches - self._superseded - expired
         if query.exclude_own:
-            found = found - self._by_author.get(agent_id, set())
-        known = self._known
+            matches = matches - self._by_author.get(agent_id, set())
+        insights = self._insights
         if query.min_importance or query.max_age_s is not None or query.unused:
             since_ms = 0 if query.max_age_s is None else now_ms - query.max_age_s * 1000
-            found = {
+            matches = {
                 number
-                for number in found
-                if (insight := known[number]).importance >= query.min_importance
+                for number in matches
+                if (insight := insights[number]).importance >= query.min_importance
                 and insight.at_ms >= since_ms
                 and not (query.unused and insight.reads)
             }
         if root_id is not None and sum(each.parent_id is None for each in self._state.supervisors.values()) > 1:
             # Not a set: insights change their team with their agents.
-            found = {number for number in found if known[number].supervisor_id == root_id}
-        return found
+            matches = {number for number in matches if insights[number].supervisor_id == root_id}
+        return matches
 
     def best(self, numbers: set[int], limit: int) -> Sequence[int]:
         """Return the most important, of equals the newest."""
         if len(numbers) > MANY:
             return [*islice((-negative for _, negative in self._ranking if -negative in numbers), limit)]
-        return sorted(numbers, key=lambda number: _rank(self._known[number]))[:limit]
+        return sorted(numbers, key=lambda number: _rank(self._insights[number]))[:limit]
 
     def best_matches(self, numbers: set[int], points: Mapping[int, float], limit: int) -> Sequence[int]:
         """Return those with the most points, which their importance weighs; of equals as `best`."""
-        known = self._known
-        ranks = ((-round(points[n] * (MIN_FACTOR + known[n].importance), 6), *_rank(known[n])) for n in numbers)
+        insights = self._insights
+        ranks = ((-round(points[n] * (MIN_FACTOR + insights[n].importance), 6), *_rank(insights[n])) for n in numbers)
         return [-negative for *_, negative in nsmallest(limit, ranks)]
 
     def _is_unknown(self, insight: Insight) -> bool:
-        return self._known.get(number_of(insight.id)) is not insight
+        return self._insights.get(number_of(insight.id)) is not insight
 
     def _tagged(self, query: InsightQuery, having_words: set[int] | None) -> set[int] | None:
         """Return what has the words and tags of a query; None if it names none."""
@@ -159,7 +159,7 @@ class InsightSets:
     def _add(self, insights: list[Insight]) -> list[Insight]:
         for insight in insights:
             number = number_of(insight.id)
-            self._known[number] = insight
+            self._insights[number] = insight
             for sets, key in self._sets_of(insight):
                 sets[key].add(number)
             if insight.superseded_by is not None:
@@ -173,7 +173,7 @@ class InsightSets:
     def _remove(self, insights: list[Insight]) -> None:
         numbers = {number_of(insight.id) for insight in insights}
         for insight in insights:
-            del self._known[number_of(insight.id)]
+            del self._insights[number_of(insight.id)]
             for sets, key in self._sets_of(insight):
                 sets[key].discard(number_of(insight.id))
                 if not sets[key]:

@@ -81,12 +81,12 @@ class TeamFile:
 
     def _unknown_holders(self) -> Iterator[str]:
         """Yield a warning for each name in a right to memory that nobody in the file has."""
-        known = {ALL, *(agent.name for _, agent in agents_of(self.team))}
-        known |= {block.supervisor.name for _, block in teams_of(self.team)}
+        names = {ALL, *(agent.name for _, agent in agents_of(self.team))}
+        names |= {block.supervisor.name for _, block in teams_of(self.team)}
         memory = self.team.supervisor.memory
         for segment, rights in memory.segments.items() if memory is not None else ():
             for name in dict.fromkeys([*rights.read, *rights.write]):
-                if name not in known:
+                if name not in names:
                     yield f"supervisor.memory.segments.{segment}: nobody in this file is named {name!r:.70}"
 
     def load_command(self, *, folder: Path | None = None) -> LoadTeam:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.core.errors import Refused
-from engine.core.queries.team.code import PROGRAM_TYPES
+from engine.core.queries.team.code import PROGRAM_TYPES, function_name
 from engine.core.specs.approval import check_ruled_tools, punctuation_warning
 from engine.errors import NotImported, Unusable
 from engine.runtimes.functions.kinds import WITHOUT_CONTEXT
@@ -19,7 +19,7 @@ from engine.teamfile.faults import field
 from engine.teamfile.meaning import agents_of, teams_of, type_of
 from engine.teamfile.schema import AgentBlock
 from engine.trusted_code.closure import Folder, digest_of, files_of
-from engine.trusted_code.references import Origin, name_of, resolve
+from engine.trusted_code.references import Origin, resolve
 
 
 class TeamCode:
@@ -79,7 +79,7 @@ class TeamCode:
                     faults += _unused_by_function(loc[:-1], block, function)
                 if warning := punctuation_warning(options_of(function).approve):
                     self.warnings.append(f"@tool of {reference}: approve: {warning}")
-                tool = options_of(function).name or name_of(reference)
+                tool = options_of(function).name or function_name(reference)
                 if loc[-1] != "run":
                     tools.setdefault(loc[:-2], []).append(tool)
                 if loc in model_tools or block is None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from engine.core.queries.team.code import function_name
 from engine.core.specs.spec import BOUND
 from engine.errors import BoundElsewhere, NotImported, Unusable
 from engine.runtimes.functions.child import removed_code_hint
@@ -42,11 +43,6 @@ def is_bound(reference: str) -> bool:
     return reference.startswith(BOUND)
 
 
-def name_of(reference: str) -> str:
-    """Return the last part of `reference`, such as the name of the function."""
-    return reference.removeprefix(BOUND).partition("#")[0].rpartition(":")[2].rpartition(".")[2]
-
-
 @dataclass(frozen=True, slots=True)
 class Origin:
     """A reference, and the folder that it is imported from."""
@@ -70,7 +66,7 @@ def resolve(origin: Origin) -> Callable[..., Any]:
     """
     reference, folder, sources = origin.reference, origin.folder, origin.sources
     if is_bound(reference):
-        raise BoundElsewhere(name_of(reference))
+        raise BoundElsewhere(function_name(reference))
     module_name, colon, qualname = reference.partition(":")
     if not colon or not module_name or not qualname:
         raise Unusable(f"{reference!r} is not a reference; write it as 'module:name'")

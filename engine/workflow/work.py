@@ -163,11 +163,11 @@ class PoolWork:
     async def execute(self, run_id: str, task_id: str, worker: str) -> Row:
         """Wait until a worker has ended a task that it was given, and return the outcome."""
         with self._engine.events() as events:
-            given = await self._assignment(run_id, task_id)
-            if given.worker != worker:
-                reason = f"task {task_id} is given to {given.worker}; reassign it to {worker} first"
+            assignment = await self._assignment(run_id, task_id)
+            if assignment.worker != worker:
+                reason = f"task {task_id} is given to {assignment.worker}; reassign it to {worker} first"
                 raise CommandRefusedError("not_assigned", reason)
-            if given.status in OPEN:
+            if assignment.status in OPEN:
                 async for _ in _of_run(events, run_id):
                     task = self._engine.state.tasks.get(task_id)
                     if task is None or status_of(task) not in OPEN:

@@ -421,8 +421,7 @@ async def test_a_dialog_opens_on_the_team_as_it_was_at_its_key_although_its_agen
             hand.app.flush()
         await until(hand.pilot, lambda: isinstance(hand.app.screen, RemoveDialog) and hand.app.screen.has_begun)
         await until(hand.pilot, lambda: idle.id not in hand.work.state.agents)
-
-        assert "nothing under way" in hand.told("details")
+        await until(hand.pilot, lambda: "nothing under way" in hand.told("details"))
 
 
 @pytest.mark.parametrize("line", ["swap reader --with critic", "rollback reader"])

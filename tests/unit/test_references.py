@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from engine.core.queries.team.code import function_name
 from engine.core.specs.spec import AgentSpec
 from engine.errors import Unusable
 from engine.supervisor.callables import Callables
-from engine.trusted_code.references import Origin, name_of, reference_of, resolve
+from engine.trusted_code.references import Origin, reference_of, resolve
 
 
 def module_level(text: str) -> str:
@@ -77,7 +78,7 @@ def test_what_cannot_be_called_is_refused() -> None:
     [("shop.tools:Till.open", "open"), ("json:dumps", "dumps"), ("bound:lambda#3", "lambda"), ("plain", "plain")],
 )
 def test_a_reference_has_a_short_name(reference: str, name: str) -> None:
-    assert name_of(reference) == name
+    assert function_name(reference) == name
 
 
 @pytest.mark.parametrize(

@@ -57,8 +57,8 @@ async def call_agent(work: Work, recipe_id: str, value: JsonValue, task_name: st
         raise RecipeGone(f"the recipe {recipe_id} was removed: make the agent again")
     task = RecipeTask() if task_name is None else recipe.tasks.get(task_name)
     if task is None:
-        known = ", ".join(recipe.tasks) or "none"
-        raise TaskMismatch(f"{path_of(recipe)} has no task {task_name!r}; it has {known}")
+        names = ", ".join(recipe.tasks) or "none"
+        raise TaskMismatch(f"{path_of(recipe)} has no task {task_name!r}; it has {names}")
     where = f"{path_of(recipe)}{f', task {task_name}' * (task_name is not None)}"
     await _check(work, value, task.input, f"{where}: its input does not fit")
     item: JsonValue = value if task_name is None else {"task": task_name, "input": value}

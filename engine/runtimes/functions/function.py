@@ -11,6 +11,7 @@ from typing import Any
 import anyio.from_thread
 from anyio.lowlevel import current_token
 
+from engine.core.queries.team.code import function_name
 from engine.core.queries.team.recipes import path_of_agent
 from engine.core.records.records import JsonValue
 from engine.core.specs.spec import AgentSpec
@@ -28,7 +29,7 @@ from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.kit import Kit
 from engine.runtimes.typed_output import check_output_schema, typed_value
 from engine.runtimes.values import clean, json_value
-from engine.trusted_code.references import Origin, is_bound, name_of
+from engine.trusted_code.references import Origin, is_bound
 
 
 def function_runtime(spec: AgentSpec, code: Code) -> Runtime:
@@ -80,7 +81,7 @@ class FunctionRuntime:
         reporter.set(work.live.progress)
         agent = work.attempt.state.agents[work.effect.agent_id]
         if self._asks_first and agent.recipe_id is not None:  # else its maker could call the tool without the question
-            raise MissingCapability(path_of_agent(work.attempt.state, agent.id), name_of(self._reference))
+            raise MissingCapability(path_of_agent(work.attempt.state, agent.id), function_name(self._reference))
         if self._takes_context:
             await work.steering.load_steers()
             await work.changes.load()
@@ -110,7 +111,7 @@ class FunctionProcessRuntime:
         if is_bound(reference):
             raise Unusable(
                 f"agent {spec.name!r}: run_in='process' needs a function that can be imported,"
-                f" and {name_of(reference)!r} is bound to this process; put it into a module"
+                f" and {function_name(reference)!r} is bound to this process; put it into a module"
             )
 
     async def check(self) -> None:

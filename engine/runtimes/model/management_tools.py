@@ -84,14 +84,14 @@ class FindAgentsTool(ManagementTool):
     async def _result(self, arguments: Arguments, key: str) -> JsonValue:
         state, members = self._state, {agent.id: agent for agent in self._members()}
         words = text_in(arguments, "words")
-        found = registered_specs(state, DiscoveryConfig())
+        matching = registered_specs(state, DiscoveryConfig())
         faults: list[JsonValue] = []
         try:
-            found += await self._work.in_thread(partial(_find_entries, words))
+            matching += await self._work.in_thread(partial(_find_entries, words))
         except CatalogueError as error:
             faults = [{"source": "catalogue", "error": str(error)}]
         own = state.agents[self._work.effect.agent_id].spec
-        specs = {(each.source.value, each.id): each for each in found if each.hash != own}
+        specs = {(each.source.value, each.id): each for each in matching if each.hash != own}
         matches = matches_of(state, [*members.values()], specs.values(), words, MAX_FOUND)
         return [*(_describe(state, match, members, specs) for match in matches), *faults]
 

@@ -10,7 +10,8 @@ import anyio
 from typing_extensions import override
 
 from engine.core.decide.teams.team import MAX_AGENTS_ADDED_PER_RUN
-from engine.core.queries.team.made import powers_of, tool_name
+from engine.core.queries.team.code import function_name
+from engine.core.queries.team.made import powers_of
 from engine.core.queries.team.models import model_names
 from engine.core.queries.team.workers import workers_of
 from engine.core.records.records import JsonValue
@@ -100,7 +101,8 @@ class CreateAgent(BuiltinTool):
         model = text_in(arguments, "model", needed=False)
         _check_within("model", [model] if model else [], self._models)
         named_tools = _check_within("tools", texts_in(arguments, "tools"), self._tools)
-        tools = [tool_name(self._tools[tool]) for tool in named_tools]  # `@tool(name=...)` names it for models alone
+        # `@tool(name=...)` names it for models alone.
+        tools = [function_name(self._tools[tool]) for tool in named_tools]
         mcp = _check_within("mcp", texts_in(arguments, "mcp"), creator_spec.mcp)
         rights = _check_within("may", texts_in(arguments, "may"), creator_spec.may)
         tokens = arguments.get("tokens")

@@ -56,9 +56,9 @@ class Remember(BuiltinTool):
         """Write an insight; return its id, or the newer version that is in the way."""
         text, tags = text_in(arguments, "text"), tuple(texts_in(arguments, "tags"))
         names = ("importance", "segment", "supersedes", "expect", "expires_s")
-        given: dict[str, Any] = {name: arguments[name] for name in names if arguments.get(name) is not None}
+        options: dict[str, Any] = {name: arguments[name] for name in names if arguments.get(name) is not None}
         try:
-            insight = await self._work.insights.write(text, tags=tags, **given)
+            insight = await self._work.insights.write(text, tags=tags, **options)
         except InsightConflict as conflict:
             current = conflict.current
             reader_id = self._work.effect.agent_id

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+from engine.core.queries.team.code import function_name
 from engine.runtimes.toolbox.call_limit import CallLimit
 from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.mcp_servers import Servers
-from engine.trusted_code.references import name_of
 
 
 class ToolCache:
@@ -26,7 +26,7 @@ class ToolCache:
         if cached_tool is not None and cached_tool.function is function:
             return cached_tool
         tool = FunctionTool(
-            name_of(reference), function, cached_tool.call_limit if cached_tool is not None else CallLimit(None)
+            function_name(reference), function, cached_tool.call_limit if cached_tool is not None else CallLimit(None)
         )
         tool.call_limit.limit = tool.options.at_once
         self._tools[reference] = tool

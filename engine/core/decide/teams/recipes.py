@@ -7,9 +7,11 @@ from engine.core.decide.teams.team import add_agent, refuse_unless
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Decided, Mint
 from engine.core.entities.recipes import MAX_RECIPE_DEPTH, Recipe
+from engine.core.errors import Refused
 from engine.core.events import Event, RecipeChanged, RecipeMade, RecipeRetired
 from engine.core.queries.targets import find_agent, id_target
-from engine.core.queries.team.made import Powers, make, powers_of, tool_name
+from engine.core.queries.team.code import function_name
+from engine.core.queries.team.made import Powers, make, powers_of
 from engine.core.queries.team.models import why_no_models
 from engine.core.queries.team.recipes import (
     agent_of,
@@ -74,7 +76,7 @@ def _written(state: State, command: commands.CreateAgent, ctx: DecisionContext, 
     )
     parent_id = id_as_maker(state, maker)
     before = recipe_named(state, parent_id, command.name)
-    run = None if command.run is None else powers.tools.get(tool_name(command.run), command.run)
+    run = None if command.run is None else powers.tools.get(function_name(command.run), command.run)
     most = powers.spec.limits.tokens if powers.spec.limits is not None else None
     refuse_unless(
         most is None or command.tokens is None or command.tokens <= most,
@@ -101,14 +103,15 @@ def _written(state: State, command: commands.CreateAgent, ctx: DecisionContext, 
 
 def _spec_of(recipe: Recipe, maker: Agent, powers: Powers) -> AgentSpec:
     """Return the spec of a recipe, without the model of its maker, which it follows; raises Refused if one lacks."""
-    made = make(recipe, powers)
-    if made.missing and recipe.run in powers.tools.values() and made.missing[0] == tool_name(recipe.run or ""):
-        refuse_unless(False, f"a person is asked before {maker.name} calls {made.missing[0]}; give it as a capability")
-    if made.missing:
-        names = [*powers.tools, *powers.toolsets, *powers.spec.mcp, *powers.may]
-        listed = ", ".join(names[:_MAX_NAMES]) + ", …" * (len(names) > _MAX_NAMES)
-        refuse_unless(False, f"{made.missing[0]!r} is not {maker.name}'s to give; it has {listed or 'nothing'}")
-    return made.spec if recipe.run is not None else copy_with(made.spec, model=recipe.model)
+    definition = make(recipe, powers)
+    missing = next(iter(definition.missing), None)
+    if missing is None:
+        return definition.spec if recipe.run is not None else copy_with(definition.spec, model=recipe.model)
+    if recipe.run in powers.tools.values() and missing == function_name(recipe.run or ""):
+        raise Refused(f"a person is asked before {maker.name} calls {missing}; give it as a capability")
+    names = [*powers.tools, *powers.toolsets, *powers.spec.mcp, *powers.may]
+    listed = ", ".join(names[:_MAX_NAMES]) + ", …" * (len(names) > _MAX_NAMES)
+    raise Refused(f"{missing!r} is not {maker.name}'s to give; it has {listed or 'nothing'}")
 
 
 def _swap(state: State, agent: Agent, spec: AgentSpec) -> list[Event]:

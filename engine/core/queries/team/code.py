@@ -33,6 +33,11 @@ def references_of(spec: AgentSpec) -> list[str]:
     return references + program_of(spec.agent_type, spec.options) + addresses_in(models)
 
 
+def function_name(reference: str) -> str:
+    """Return the name of a function that is referred to: the last part of its reference."""
+    return reference.removeprefix(BOUND).partition("#")[0].rpartition(":")[2].rpartition(".")[2]
+
+
 def imported(functions: Iterable[object]) -> list[str]:
     """Return those of some functions that are references to code that is imported."""
     return [name for name in functions if isinstance(name, str) and ":" in name and not name.startswith(BOUND)]

@@ -6,13 +6,14 @@ Rule: nobody gives more than it has, and what a maker has lost, its agents have 
 from collections.abc import Iterable, Sequence
 
 from engine.core.entities.recipes import Recipe, RecipeTask
+from engine.core.queries.team.code import function_name
 from engine.core.queries.team.models import model_names
 from engine.core.queries.team.recipes import maker_of, recipe_id_of
 from engine.core.queries.team.tree import lineage_of
 from engine.core.records.records import copy_with, fact
 from engine.core.records.values import as_text
 from engine.core.specs.limits import Limits
-from engine.core.specs.spec import BOUND, MAX_TOOLS, OF_STEPS, AgentSpec, May, spec_hash
+from engine.core.specs.spec import MAX_TOOLS, OF_STEPS, AgentSpec, May, spec_hash
 from engine.core.state import Agent, State
 
 AGENTS = "agents"
@@ -51,11 +52,6 @@ class MadeAgent:
     """Those that its maker has no more; its attempts fail with the first."""
 
 
-def tool_name(reference: str) -> str:
-    """Return the name of a tool: the last part of its reference."""
-    return reference.removeprefix(BOUND).partition("#")[0].rpartition(":")[2].rpartition(".")[2]
-
-
 def team_toolsets(state: State, supervisor_id: str) -> dict[str, list[str]]:
     """Return the toolsets of a supervisor and those above it; of equal names the nearest."""
     toolsets: dict[str, list[str]] = {}
@@ -91,14 +87,14 @@ def _lead_model(state: State, supervisor_id: str) -> str | Sequence[str] | None:
 
 
 def _powers_of_made(state: State, recipe: Recipe) -> Powers:
-    made = made_now(state, recipe)
     maker = _maker_powers(state, recipe)
-    spec = made.spec
-    toolsets = {name: tools for name, tools in maker.toolsets.items() if name in made.effective}
+    definition = make(recipe, maker)
+    spec = definition.spec
+    toolsets = {name: tools for name, tools in maker.toolsets.items() if name in definition.effective}
     return Powers(
         spec=spec,
         tools=_by_name(spec.tools),
-        may=made.may,
+        may=definition.may,
         models=maker.models if recipe.run is not None else model_names(spec.model),
         toolsets=toolsets,
         model=maker.model if recipe.run is not None else spec.model,
@@ -106,7 +102,7 @@ def _powers_of_made(state: State, recipe: Recipe) -> Powers:
 
 
 def _by_name(references: Iterable[object]) -> dict[str, str]:
-    return {tool_name(reference): reference for reference in references if isinstance(reference, str)}
+    return {function_name(reference): reference for reference in references if isinstance(reference, str)}
 
 
 def _maker_powers(state: State, recipe: Recipe) -> Powers:
@@ -149,7 +145,7 @@ def make(recipe: Recipe, maker: Powers) -> MadeAgent:
         elif not (name.startswith(MODEL_PREFIX) and _has_model(maker, name.removeprefix(MODEL_PREFIX))):
             missing.append(name)
     if recipe.run is not None and recipe.run != _function(recipe.run, maker):
-        missing.append(tool_name(recipe.run))
+        missing.append(function_name(recipe.run))
     if recipe.model is not None and not _has_model(maker, recipe.model):
         missing.append(f"{MODEL_PREFIX}{recipe.model}")
     rules = {
@@ -192,15 +188,15 @@ def working_spec(state: State, agent: Agent) -> tuple[AgentSpec, str | None]:
     recipe = state.recipes.get(agent.recipe_id)
     if recipe is None:
         return present, f"recipe {agent.recipe_id}"
-    made = made_now(state, recipe)
+    definition = made_now(state, recipe)
     # A person may have given it a model of its own since.
-    spec = copy_with(made.spec, model=present.model or made.spec.model)
-    return (present if spec == present else spec), next(iter(made.missing), None)
+    spec = copy_with(definition.spec, model=present.model or definition.spec.model)
+    return (present if spec == present else spec), next(iter(definition.missing), None)
 
 
 def _function(reference: str, maker: Powers) -> str | None:
     """Return the tool of a maker that may do the work of a made agent: one that it calls without a question."""
-    name, rules = tool_name(reference), maker.spec.approve
+    name, rules = function_name(reference), maker.spec.approve
     asks = any(rules[rule] != "never" for rule in rules if rule == name or not _is_known(rule, maker))
     return None if asks else maker.tools.get(name)
 
@@ -242,8 +238,8 @@ def ruling_recipe(state: State, agent: Agent, spec: AgentSpec) -> str | None:
         return None
     if agent.was_ruled and spec_hash(spec) == agent.previous:  # what its maker has lost meanwhile does not come back
         return recipe.id
-    made = copy_with(made_now(state, recipe).spec, model=spec.model)
-    return recipe.id if spec_hash(made) == spec_hash(spec) else None
+    ruled = copy_with(made_now(state, recipe).spec, model=spec.model)
+    return recipe.id if spec_hash(ruled) == spec_hash(spec) else None
 
 
 def _instructions(recipe: Recipe) -> str:

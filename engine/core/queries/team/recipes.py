@@ -26,18 +26,18 @@ class References:
 
 def references_to_recipes(state: State) -> dict[str, References]:
     """Return what refers to each recipe, by its id."""
-    found = {recipe_id: References(agents=[], values=[], children=[]) for recipe_id in state.recipes}
+    references = {recipe_id: References(agents=[], values=[], children=[]) for recipe_id in state.recipes}
     for agent in state.agents.values():
-        if (recipe_id := recipe_id_of(agent)) in found:
-            found[recipe_id].agents.append(agent.id)
+        if (recipe_id := recipe_id_of(agent)) in references:
+            references[recipe_id].agents.append(agent.id)
     for agent in state.agents.values():
         for key, value in agent.kept.items():
-            for recipe_id in {*value.recipes} & found.keys():
-                found[recipe_id].values.append(f"{agent.id}:{key}")
+            for recipe_id in {*value.recipes} & references.keys():
+                references[recipe_id].values.append(f"{agent.id}:{key}")
     for recipe in state.recipes.values():
-        if recipe.parent_id in found:
-            found[recipe.parent_id].children.append(recipe.id)
-    return found
+        if recipe.parent_id in references:
+            references[recipe.parent_id].children.append(recipe.id)
+    return references
 
 
 def unused_recipes(state: State) -> Iterator[str]:
@@ -82,25 +82,26 @@ def find_recipe(state: State, target: str) -> Recipe:
     """
     if target in state.recipes:
         return state.recipes[target]
-    found = [recipe for recipe in state.recipes.values() if path_of(recipe) == target]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise Refused(f"several recipes have the path {target}: {', '.join(recipe.id for recipe in found)}; give an id")
-    known = ", ".join(f"{recipe.id} {path_of(recipe)}" for recipe in [*state.recipes.values()][:10])
-    raise Refused(f"no recipe {target!r:.80}; {f'known: {known}' if known else 'no agent has made another'}")
+    recipes = [recipe for recipe in state.recipes.values() if path_of(recipe) == target]
+    if len(recipes) == 1:
+        return recipes[0]
+    if recipes:
+        ids = ", ".join(recipe.id for recipe in recipes)
+        raise Refused(f"several recipes have the path {target}: {ids}; give an id")
+    listed = ", ".join(f"{recipe.id} {path_of(recipe)}" for recipe in [*state.recipes.values()][:10])
+    raise Refused(f"no recipe {target!r:.80}; {f'known: {listed}' if listed else 'no agent has made another'}")
 
 
 def makers(state: State) -> dict[str, str]:
     """Return the maker of each made agent, by id, as far as both are in the team."""
     agent_ids = {recipe_id: agent.id for agent in state.agents.values() if (recipe_id := recipe_id_of(agent))}
-    found = {}
+    maker_ids: dict[str, str] = {}
     for recipe_id, agent_id in agent_ids.items() if state.recipes else ():
         parent_id = state.recipes[recipe_id].parent_id if recipe_id in state.recipes else ""
         maker_id = agent_ids.get(parent_id, parent_id)
         if maker_id in state.agents:
-            found[agent_id] = maker_id
-    return found
+            maker_ids[agent_id] = maker_id
+    return maker_ids
 
 
 def path_of(recipe: Recipe) -> str:
